@@ -1,0 +1,16 @@
+"""mercer: functions of functions, learned with operator-valued kernels.
+
+One fit predicts for every value of a parameter θ. Start with :class:`KernelQuantileRegressor`.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from mercer.estimators import KernelQuantileRegressor
+from mercer.functions import QuantileFunction
+
+try:
+    __version__ = version("mercer")
+except PackageNotFoundError:  # a source tree that was not installed
+    __version__ = "0+unknown"
+
+__all__ = ["KernelQuantileRegressor", "QuantileFunction", "__version__"]

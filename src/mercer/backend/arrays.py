@@ -1,0 +1,89 @@
+"""Which array library is at hand, and moving small things into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from mercer.exceptions import UnsupportedError
+
+__all__ = [
+    "as_like",
+    "clip",
+    "copy_numpy",
+    "device",
+    "is_numpy",
+    "machine_epsilon",
+    "namespace",
+    "require_numpy",
+]
+
+Array = Any
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array-API namespace of the arrays; Python scalars and None are passed over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace(np.zeros(2), None, 1.0).__name__
+    'array_api_compat.numpy'
+    """
+    return compat.array_namespace(*arrays)
+
+
+def is_numpy(*arrays: Array) -> bool:
+    """Say whether all arrays are NumPy arrays, for which LAPACK and SciPy are at hand."""
+    return all(compat.is_numpy_array(array) for array in arrays if array is not None)
+
+
+def require_numpy(owner: object, remedy: str, *arrays: Array) -> None:
+    """Refuse arrays of another library, saying what works on them."""
+    for array in arrays:
+        if array is not None and not compat.is_numpy_array(array):
+            name = owner if isinstance(owner, str) else type(owner).__name__
+            raise UnsupportedError(
+                f"{name} works on NumPy arrays only; got {type(array).__module__}.{type(array).__name__}. {remedy}"
+            )
+
+
+def as_like(values: Any, like: Array) -> Array:
+    """Return ``values`` as an array of the library, device and floating dtype of ``like``."""
+    xp = namespace(like)
+    if compat.is_array_api_obj(values) and namespace(values) is xp:
+        return xp.astype(values, like.dtype, copy=False)
+    return xp.asarray(copy_numpy(values), dtype=like.dtype, device=device(like))
+
+
+def copy_numpy(array: Any) -> np.ndarray:
+    """Return the values as a NumPy array (no copy where they are one)."""
+    if compat.is_numpy_array(array):
+        return array
+    if compat.is_torch_array(array):
+        return array.detach().cpu().numpy()
+    if compat.is_cupy_array(array):
+        return array.get()
+    if compat.is_array_api_obj(array):
+        return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
+    return np.asarray(array)
+
+
+def device(array: Array) -> Any:
+    """Return the device on which the array lives, as its library names it."""
+    return compat.device(array)
+
+
+def clip(values: Array, low: Any, high: Any) -> Array:
+    """Clip with bounds that may be scalars or broadcastable arrays."""
+    xp = namespace(values)
+    if is_numpy(values):
+        return np.clip(values, low, high)
+    return xp.minimum(xp.maximum(values, low), high)
+
+
+def machine_epsilon(array: Array) -> float:
+    """Return the spacing of floating point numbers at 1 for the dtype of ``array``."""
+    return float(namespace(array).finfo(array.dtype).eps)

@@ -1,0 +1,5 @@
+"""Estimators with the scikit-learn interface."""
+
+from mercer.estimators.quantile import KernelQuantileRegressor
+
+__all__ = ["KernelQuantileRegressor"]

@@ -1,0 +1,315 @@
+"""Every conditional quantile of y given x, from one fit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._params import check_number
+from mercer.backend import as_like, copy_numpy, is_numpy, namespace
+from mercer.estimators.progress import progress
+from mercer.estimators.regularisation import choose_alpha
+from mercer.estimators.validation import merge_duplicates, validate_inputs, validate_training
+from mercer.exceptions import parameter_error
+from mercer.functions import QuantileFunction, check_levels, interpolation, refine
+from mercer.kernels import Gaussian, Precomputed, as_kernel
+from mercer.losses import Loss, as_loss
+from mercer.measures import GaussLegendre, MeasureRule
+from mercer.model_selection.quantile_scores import d2_integrated_pinball
+from mercer.operator_valued import Decomposable
+from mercer.problems import DualProblem
+from mercer.solvers import as_solver
+
+__all__ = ["KernelQuantileRegressor"]
+
+
+class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
+    """All conditional quantiles of y given x in one model, with a certificate of optimality.
+
+    Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and a free intercept b(θ) at the nodes θ_j of a
+    measure on the levels,
+
+        Σ_j w_j (1/n) Σ_i s_i pinball_{θ_j}(y_i − h(x_i)(θ_j) − b(θ_j)) + (λ/2)‖h‖²,
+
+    where pinball_θ(r) = max(θr, (θ − 1)r), to a relative duality gap of ``tol``. The levels are learned
+    jointly, so that any level in (0, 1) can be asked for at prediction.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable, default=None
+        k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
+        Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood.
+    output_kernel : Kernel, str or callable, default=None
+        k_Θ on levels. By default ``Gaussian(gamma=5.0)``.
+    alpha : float or "auto", default="auto"
+        λ. "auto" takes it from a closed-form leave-one-out error of the square loss (see Notes).
+    measure : MeasureRule, default=None
+        Which levels are trained on, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
+        ``Points([0.1, 0.5, 0.9])`` trains on three levels.
+    loss : str or Loss, default="pinball"
+        The pinball loss, or another one whose parameter is a level (``MoreauPinball(1e-2)``, ``Expectile()``).
+    fit_intercept : bool, default=True
+        Whether to add b(θ). With it, and ``noncrossing=None``, the training coverage at the nodes is exact.
+    noncrossing : {"rearrange", None}, default="rearrange"
+        "rearrange" sorts each predicted quantile function on a fine grid of levels: predictions never cross.
+        None leaves h + b as it is.
+    solver : str or Solver, default="auto"
+        "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs", or a Solver
+        with settings of its own.
+    tol : float, default=1e-3
+        Bound on the relative duality gap.
+    max_iter : int, default=None
+        Limit on the iterations; that of the solver by default.
+    random_state : int, RandomState or None, default=None
+        For random measures (MonteCarlo, Sobol, Halton).
+    warm_start : bool, default=False
+        Start from the last fit when the numbers of rows and levels are the same.
+    verbose : int, default=0
+        1 reports the duality gap as the fit goes on, on standard error.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_rows, n_nodes)
+        Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
+    X_fit_ : array of shape (n_rows, n_features_in_)
+        Distinct training rows of positive weight.
+    intercept_ : array of shape (n_nodes,)
+        b at the nodes; piecewise linear in between, constant beyond.
+    alpha_ : float
+        λ that was used.
+    kernel_, output_kernel_ : Kernel
+        With numbers for their bandwidths.
+    measure_ : Measure
+        Nodes and weights.
+    grid_ : array of shape (n_grid,)
+        Levels on which predicted quantile functions are represented and sorted.
+    objective_, dual_gap_, relative_gap_ : float
+        Value of the objective, and how far it may be from the optimum, absolutely and relatively.
+    n_iter_, status_, solver_ : int, str, Solver
+        How the solver ended.
+
+    Notes
+    -----
+    Beyond the outer nodes (0.0034 and 0.9966 by default) the quantile function is constant: nothing is extrapolated.
+
+    The cost is that of the numerical ranks r and q of the two Gram matrices: for smooth kernels in few dimensions
+    r and q are small (tens), the n × n matrix is never formed, and a step takes O(n·m·(r + q)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelQuantileRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(200, 1))
+    >>> y = X[:, 0] + X[:, 0] * rng.normal(size=200)
+    >>> model = KernelQuantileRegressor().fit(X, y)
+    >>> model.predict_quantile([[0.2], [0.8]], levels=[0.1, 0.5, 0.9]).shape
+    (2, 3)
+    >>> bool(model.relative_gap_ <= 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        output_kernel=None,
+        alpha="auto",
+        measure=None,
+        loss="pinball",
+        fit_intercept=True,
+        noncrossing="rearrange",
+        solver="auto",
+        tol=1e-3,
+        max_iter=None,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.alpha = alpha
+        self.measure = measure
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.noncrossing = noncrossing
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+        tags.array_api_support = True
+        return tags
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit all quantiles.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; a Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; a row of weight 2 counts as the row twice.
+
+        Returns
+        -------
+        self : KernelQuantileRegressor
+        """
+        self._check_settings()
+        X, y, weight = validate_training(self, X, y, sample_weight)
+        if not self.__sklearn_tags__().input_tags.pairwise:
+            X, y, weight = merge_duplicates(X, y, weight)
+        measure = self._measure(X)
+        bound = self._operator_valued_kernel(X, measure)
+        alpha = choose_alpha(self, self.alpha, bound, X, y, weight, self.fit_intercept)
+        centre = _centre(y, weight) if self.fit_intercept else 0.0
+        Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(measure)))
+        problem = DualProblem(bound.gram(X), self._loss(), Y, measure, alpha, weight, self.fit_intercept)
+        solver = as_solver(self.solver, problem, self.tol, self.max_iter)
+        with progress(self.verbose, type(solver).__name__) as callback:
+            result = solver.solve(problem, self._warm_start(problem), callback)
+        if not result.converged:
+            warnings.warn(result.message, ConvergenceWarning, stacklevel=2)
+        return self._store(X, bound, problem, result, centre)
+
+    def _check_settings(self) -> None:
+        check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
+        if self.max_iter is not None:
+            check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
+        if self.noncrossing not in (None, "rearrange"):
+            raise parameter_error(self, "noncrossing", self.noncrossing, "'rearrange' or None")
+        if not (self.measure is None or isinstance(self.measure, MeasureRule)):
+            raise parameter_error(
+                self,
+                "measure",
+                self.measure,
+                "a MeasureRule",
+                "For a list of levels pass Points([0.1, 0.5, 0.9]).",
+            )
+
+    def _measure(self, X):
+        rule = GaussLegendre(20) if self.measure is None else self.measure
+        state = self.random_state
+        rng = state if isinstance(state, np.random.Generator) else check_random_state(state).randint(2**31 - 1)
+        measure = rule.build(X, rng)
+        if measure.points.shape[1] == 1:
+            check_levels(self, measure.locations, "the levels of measure")
+        return measure
+
+    def _operator_valued_kernel(self, X, measure):
+        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel)
+        output_kernel = Gaussian(5.0) if self.output_kernel is None else as_kernel(self.output_kernel)
+        return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss)
+
+    def _warm_start(self, problem):
+        coef = getattr(self, "dual_coef_", None) if self.warm_start else None
+        if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
+            return None
+        return problem.dual_array(coef)
+
+    def _store(self, X, bound, problem, result, centre):
+        self.X_fit_, self.measure_, self.alpha_ = X, bound.measure, problem.alpha
+        self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
+        self.dual_coef_ = problem.primal_coef(result.coef)
+        self.intercept_ = result.intercept + centre
+        self.grid_ = as_like(refine(bound.measure.locations), X)
+        self.objective_, self.dual_gap_ = result.objective, result.gap
+        self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
+        self.solver_ = result.solver
+        return self
+
+    # -- prediction --------------------------------------------------------------------------------------------
+
+    def _evaluate(self, X, levels):
+        """Return h(x)(θ) + b(θ) as it was learned, levels beyond the outer nodes moved to them."""
+        nodes = self.measure_.locations
+        levels = np.clip(levels, float(self.grid_[0]), float(self.grid_[-1]))
+        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_)
+        h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(levels[:, None], self.X_fit_))
+        return h + (self.intercept_ @ as_like(interpolation(nodes, levels), self.X_fit_))[None, :]
+
+    def predict_function(self, X):
+        """Return the quantile functions at X, as a :class:`~mercer.functions.QuantileFunction`.
+
+        It is sorted with ``noncrossing="rearrange"``.
+        """
+        check_is_fitted(self)
+        X = validate_inputs(self, X, self.X_fit_)
+        grid = copy_numpy(self.grid_)
+        function = QuantileFunction(grid, self._evaluate(X, grid))
+        return function if self.noncrossing is None else function.rearranged()
+
+    def predict_quantile(self, X, levels):
+        """Return quantiles at any levels in (0, 1), shape (n_samples, n_levels).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        levels : float or array-like of shape (n_levels,)
+            Also levels that were not trained on.
+        """
+        check_is_fitted(self)
+        levels = check_levels(self, levels)
+        if self.noncrossing is not None:
+            return self.predict_function(X)(levels)
+        return self._evaluate(validate_inputs(self, X, self.X_fit_), levels)
+
+    def predict(self, X):
+        """Return the conditional median, shape (n_samples,)."""
+        return self.predict_quantile(X, [0.5])[:, 0]
+
+    def predict_interval(self, X, coverage=0.9):
+        """Return central intervals of nominal ``coverage``, shape (n_samples, 2)."""
+        check_levels(self, coverage, "coverage")
+        return self.predict_quantile(X, [(1 - coverage) / 2, (1 + coverage) / 2])
+
+    def predict_mean(self, X):
+        """Return the conditional mean ∫₀¹ Q(θ) dθ, shape (n_samples,)."""
+        return self.predict_function(X).mean()
+
+    def predict_cdf(self, X, y):
+        """Return P(Y ≤ y | x), shape of y: (n_samples,) or (n_samples, k)."""
+        return self.predict_function(X).cdf(y)
+
+    def sample(self, X, size=1, random_state=None):
+        """Return draws from the conditional distribution, shape (n_samples, size)."""
+        check_number(self, "size", size, low=1, strict=False, integer=True)
+        function = self.predict_function(X)
+        return function.sample(int(size), check_random_state(random_state).randint(2**31 - 1))
+
+    def score(self, X, y, sample_weight=None):
+        """Return D², the share of the integrated pinball loss that the model explains.
+
+        1 − loss(model)/loss(quantiles of y), both integrated over the levels of ``measure_``; 1 is perfect, 0 as good
+        as the unconditional quantiles of the scored y.
+        """
+        check_is_fitted(self)
+        nodes, weights = copy_numpy(self.measure_.locations), copy_numpy(self.measure_.weights)
+        predicted = self.predict_quantile(X, nodes)
+        return d2_integrated_pinball(y, predicted, nodes, weights, sample_weight)
+
+
+def _centre(y: Any, weight: Any) -> float:
+    """The weighted mean of y, taken off before the fit so that a large offset costs no digits."""
+    xp = namespace(y)
+    return float(xp.mean(y)) if weight is None else float(xp.sum(weight * y) / xp.sum(weight))

@@ -1,0 +1,113 @@
+"""Where data enter: NumPy-like input through scikit-learn, arrays of other libraries kept in theirs.
+
+Fits are computed in double precision: the representer coefficients of a small λ cancel to far more digits than
+single precision has, and so does a duality gap of 1e-3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from mercer.backend import as_like, copy_numpy, device, namespace
+from mercer.exceptions import DataError
+
+__all__ = ["merge_duplicates", "validate_inputs", "validate_training"]
+
+
+def _foreign(array: Any) -> bool:
+    return compat.is_array_api_obj(array) and not compat.is_numpy_array(array)
+
+
+def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Return X (n, d), y (n,) and positive weights (n,) or None; rows of weight 0 are dropped.
+
+    Sets ``n_features_in_`` (and ``feature_names_in_`` for data frames), as scikit-learn's estimators do.
+    """
+    if _foreign(X):
+        X = _check_foreign(estimator, X, reset=True)
+        if y is None:
+            raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+        y = as_like(y, X)
+        if y.ndim != 1 or y.shape[0] != X.shape[0]:
+            raise DataError(f"y must have shape ({X.shape[0]},); got {tuple(y.shape)}.")
+        if not bool(namespace(y).all(namespace(y).isfinite(y))):
+            raise DataError("Input y contains NaN or infinity.")
+    else:
+        y = copy_numpy(y) if _foreign(y) else y
+        X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
+    if sample_weight is None:
+        return X, y, None
+    weight = _check_sample_weight(copy_numpy(sample_weight), copy_numpy(X), dtype=np.float64)
+    if np.any(weight < 0) or not np.any(weight > 0):
+        raise DataError("sample_weight must be non-negative and not all zero.")
+    keep = weight > 0
+    if np.all(keep):
+        return X, y, as_like(weight, X)
+    X, y = take_rows(X, keep), take_rows(y, keep)
+    if estimator.__sklearn_tags__().input_tags.pairwise:
+        X = take_rows(X.T, keep).T
+    return X, y, as_like(weight[keep], X)
+
+
+def validate_inputs(estimator: Any, X: Any, fitted: Any) -> Any:
+    """Return X for prediction, of the library and device of what was fitted on."""
+    if _foreign(X) != _foreign(fitted) or (
+        _foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
+    ):
+        raise DataError(
+            f"Inputs passed to {type(estimator).__name__}.predict() must use the same namespace and the same "
+            f"device as those passed to fit(); got {type(X).__module__}, fitted on {type(fitted).__module__}."
+        )
+    if _foreign(X):
+        return _check_foreign(estimator, X, reset=False)
+    return validate_data(estimator, X, reset=False, dtype=np.float64)
+
+
+def _check_foreign(estimator: Any, X: Any, *, reset: bool) -> Any:
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise DataError(f"Expected 2D array, got {X.ndim}D array instead. Reshape X to (n_samples, n_features).")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise DataError(f"Found array with shape {tuple(X.shape)} while a minimum of 1 is required.")
+    if X.dtype != xp.float64:  # a library or device without float64 keeps what it has
+        X = xp.astype(X, xp.float64)
+    if not bool(xp.all(xp.isfinite(X))):
+        raise DataError("Input X contains NaN or infinity.")
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+    elif X.shape[1] != estimator.n_features_in_:
+        raise DataError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    return X
+
+
+def merge_duplicates(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return the distinct rows (x, y) with summed weights: the same objective, and nothing tuned on copies.
+
+    A row of weight 2 and the row twice then give the same fit, chosen λ included. The order of first appearance
+    is kept; without duplicates everything is returned as it came.
+    """
+    pairs = np.column_stack([copy_numpy(X), copy_numpy(y)])
+    distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    if len(distinct) == len(pairs):
+        return X, y, weight
+    counts = np.bincount(group.ravel(), weights=None if weight is None else copy_numpy(weight))
+    order = np.argsort(first)
+    keep = first[order]
+    return take_rows(X, keep), take_rows(y, keep), as_like(counts[order].astype(float), X)
+
+
+def take_rows(array: Any, rows: np.ndarray) -> Any:
+    """Return some rows, by mask or by index, in any array library."""
+    if compat.is_numpy_array(array):
+        return array[rows]
+    index = np.flatnonzero(rows) if rows.dtype == bool else rows
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(index, device=device(array)), axis=0)

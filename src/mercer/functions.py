@@ -1,0 +1,182 @@
+"""What a fit returns: functions of θ that know how to be evaluated, sorted, inverted and sampled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.backend import as_like, copy_numpy, namespace
+from mercer.exceptions import DataError, parameter_error
+
+__all__ = ["QuantileFunction", "check_levels", "interpolation", "refine"]
+
+
+def interpolation(nodes: Any, points: Any) -> np.ndarray:
+    """Return M of shape (m, k) with f(points) = f(nodes) @ M for the piecewise linear f through the nodes.
+
+    Nodes may be unsorted; equal ones are averaged. Beyond the outer nodes f is constant.
+
+    Examples
+    --------
+    >>> np.array([0.0, 10.0]) @ interpolation([0.0, 1.0], [-1.0, 0.25, 2.0])
+    array([ 0. ,  2.5, 10. ])
+    """
+    nodes, points = copy_numpy(nodes).astype(float), copy_numpy(points).astype(float)
+    distinct, group, count = np.unique(nodes, return_inverse=True, return_counts=True)
+    inside = np.clip(points, distinct[0], distinct[-1])
+    right = np.clip(np.searchsorted(distinct, inside), 1, max(len(distinct) - 1, 1))
+    weights = np.zeros((len(distinct), len(points)))
+    column = np.arange(len(points))
+    if len(distinct) == 1:
+        weights[0] = 1
+    else:
+        share = (inside - distinct[right - 1]) / (distinct[right] - distinct[right - 1])
+        weights[right - 1, column] = 1 - share
+        weights[right, column] += share
+    return (weights / count[:, None])[group]
+
+
+def refine(nodes: Any, at_least: int = 256) -> np.ndarray:
+    """Return the sorted nodes with equally spaced points between neighbours, ``at_least`` points in all."""
+    distinct = np.unique(copy_numpy(nodes).astype(float))
+    if len(distinct) == 1:
+        return distinct
+    parts = int(np.ceil(at_least / (len(distinct) - 1)))
+    steps = np.arange(parts) / parts
+    inner = distinct[:-1, None] + np.diff(distinct)[:, None] * steps
+    return np.append(inner.ravel(), distinct[-1])
+
+
+def check_levels(owner: object, levels: Any, name: str = "levels") -> np.ndarray:
+    """Return levels as a one-dimensional float array, or refuse what is not in (0, 1)."""
+    try:
+        array = np.atleast_1d(np.asarray(copy_numpy(levels), dtype=float))
+    except (TypeError, ValueError) as error:
+        raise parameter_error(owner, name, levels, "numbers in (0, 1)") from error
+    if array.ndim != 1 or not np.all((array > 0) & (array < 1)):
+        raise parameter_error(
+            owner,
+            name,
+            levels,
+            "a number or a one-dimensional array of numbers in the open interval (0, 1)",
+            "Levels are probabilities: 0.9, not 90. The 0 and 1 quantiles are not estimable.",
+        )
+    return array
+
+
+class QuantileFunction:
+    """n quantile functions, piecewise linear through values on a grid of levels, constant beyond its ends.
+
+    Beyond the outer levels θ_1 and θ_m nothing was learned, and nothing is extrapolated: Q(θ) = Q(θ_1) below and
+    Q(θ_m) above. The distribution that goes with it has atoms of mass θ_1 and 1 − θ_m there. All of mean, cdf, interval
+    and samples speak of this one distribution.
+
+    Parameters
+    ----------
+    levels : array of shape (g,)
+        Strictly increasing, in (0, 1).
+    values : array of shape (n, g)
+        Q_i(levels_j).
+
+    Examples
+    --------
+    >>> Q = QuantileFunction(np.array([0.25, 0.75]), np.array([[0.0, 2.0]]))
+    >>> Q([0.1, 0.5, 0.9])
+    array([[0., 1., 2.]])
+    >>> Q.cdf(np.array([1.0])), Q.mean()
+    (array([0.5]), array([1.]))
+    """
+
+    def __init__(self, levels: Any, values: Any) -> None:
+        self.levels = np.asarray(levels, dtype=float)
+        if self.levels.ndim != 1 or np.any(np.diff(self.levels) <= 0):
+            raise DataError("QuantileFunction: levels must be strictly increasing.")
+        if values.ndim != 2 or values.shape[1] != len(self.levels):
+            raise DataError(
+                f"QuantileFunction: values must have shape (n, {len(self.levels)}); got {tuple(values.shape)}."
+            )
+        self.values = values
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def __call__(self, levels: Any) -> Any:
+        """Return Q_i(θ) for all functions and levels, shape (n, len(levels))."""
+        return self.values @ as_like(interpolation(self.levels, check_levels(self, levels)), self.values)
+
+    @property
+    def crossing(self) -> Any:
+        """Mean over neighbouring levels of (Q(θ_j) − Q(θ_{j+1}))₊ for each function: 0 for a quantile function."""
+        xp = namespace(self.values)
+        if len(self.levels) == 1:
+            return xp.zeros_like(self.values[:, 0])
+        fall = self.values[:, :-1] - self.values[:, 1:]
+        return xp.mean(xp.where(fall > 0, fall, xp.zeros_like(fall)), axis=1)
+
+    def rearranged(self) -> QuantileFunction:
+        """Return the increasing rearrangement: the values of each function, sorted.
+
+        It is never further from the true quantile function than the original, in any L^p norm over the grid
+        (Chernozhukov, Fernández-Val and Galichon, 2010).
+        """
+        return QuantileFunction(self.levels, namespace(self.values).sort(self.values, axis=1))
+
+    def mean(self) -> Any:
+        """Return ∫₀¹ Q_i(θ) dθ, shape (n,)."""
+        weights = np.zeros(len(self.levels))
+        half = np.diff(self.levels) / 2
+        weights[:-1] += half
+        weights[1:] += half
+        weights[0] += self.levels[0]
+        weights[-1] += 1 - self.levels[-1]
+        return self.values @ as_like(weights, self.values)
+
+    def interval(self, coverage: float) -> Any:
+        """Return the central interval [Q((1 − c)/2), Q((1 + c)/2)], shape (n, 2)."""
+        check_levels(self, coverage, "coverage")
+        return self([(1 - coverage) / 2, (1 + coverage) / 2])
+
+    def cdf(self, y: Any) -> Any:
+        """Return F_i(y) = |{θ: Q_i(θ) ≤ y}|, shape (n,) for y of shape (n,), (n, k) for y of shape (n, k)."""
+        xp = namespace(self.values)
+        y = as_like(y, self.values)
+        flat = y[:, None] if y.ndim == 1 else y
+        if flat.shape[0] != len(self):
+            raise DataError(
+                f"QuantileFunction.cdf: y must have {len(self)} rows, one for each function; got {flat.shape[0]}."
+            )
+        values = xp.sort(self.values, axis=1)  # F does not depend on the order in which Q takes its values
+        columns = [_cdf(values, self.levels, flat[:, j]) for j in range(flat.shape[1])]
+        answer = xp.stack(columns, axis=1)
+        return answer[:, 0] if y.ndim == 1 else answer
+
+    def sample(self, size: int = 1, rng: Any = None) -> Any:
+        """Return independent draws Q_i(U), U uniform on (0, 1), shape (n, size)."""
+        xp = namespace(self.values)
+        uniform = np.random.default_rng(rng).random((len(self), size))
+        grid = self.levels
+        right = np.clip(np.searchsorted(grid, uniform), 1, max(len(grid) - 1, 1))
+        if len(grid) == 1:
+            return xp.zeros_like(self.values) + as_like(np.zeros((1, size)), self.values) + self.values
+        share = np.clip((uniform - grid[right - 1]) / (grid[right] - grid[right - 1]), 0, 1)
+        low = xp.take_along_axis(self.values, xp.asarray(right - 1), axis=1)
+        high = xp.take_along_axis(self.values, xp.asarray(right), axis=1)
+        return low + as_like(share, self.values) * (high - low)
+
+
+def _cdf(values: Any, levels: np.ndarray, y: Any) -> Any:
+    """Invert rows of increasing values at one y each."""
+    xp = namespace(values)
+    size = values.shape[1]
+    grid = as_like(levels, values)
+    below = xp.sum(xp.astype(values <= y[:, None], xp.int64), axis=1)
+    left = xp.where(below > 0, below - 1, xp.zeros_like(below))
+    right = xp.where(below < size, below, xp.full_like(below, size - 1))
+    low = xp.take_along_axis(values, left[:, None], axis=1)[:, 0]
+    high = xp.take_along_axis(values, right[:, None], axis=1)[:, 0]
+    width = xp.where(high > low, high - low, xp.ones_like(low))
+    share = (y - low) / width
+    answer = xp.take(grid, left) + share * (xp.take(grid, right) - xp.take(grid, left))
+    answer = xp.where(below == 0, xp.zeros_like(answer), answer)
+    return xp.where(below == size, xp.ones_like(answer), answer)

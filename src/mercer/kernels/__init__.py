@@ -1,0 +1,33 @@
+"""Scalar kernels, their algebra, their derivatives and bandwidths from data."""
+
+from mercer.kernels.algebra import Product, Restricted, Scaled, Sum
+from mercer.kernels.bandwidth import column_scales, median_distance
+from mercer.kernels.base import Kernel
+from mercer.kernels.function import FunctionKernel
+from mercer.kernels.histogram import ExponentiatedChiSquared
+from mercer.kernels.polynomial import Constant, Linear, Polynomial
+from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.registry import as_kernel
+from mercer.kernels.stationary import Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+
+__all__ = [
+    "Kernel",
+    "Gaussian",
+    "Laplacian",
+    "Matern",
+    "RationalQuadratic",
+    "Periodic",
+    "Constant",
+    "Linear",
+    "Polynomial",
+    "ExponentiatedChiSquared",
+    "Precomputed",
+    "FunctionKernel",
+    "Sum",
+    "Product",
+    "Scaled",
+    "Restricted",
+    "as_kernel",
+    "column_scales",
+    "median_distance",
+]

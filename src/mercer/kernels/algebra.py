@@ -1,0 +1,223 @@
+"""Sums, products, multiples and restrictions of kernels are kernels."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from mercer._params import check_number
+from mercer.backend import copy_numpy, namespace
+from mercer.exceptions import DataError, parameter_error
+from mercer.kernels.base import Kernel, combinations
+from mercer.kernels.polynomial import Constant
+
+__all__ = ["Product", "Restricted", "Scaled", "Sum"]
+
+
+class _Pair(Kernel):
+    """Two kernels on the same points."""
+
+    left: Kernel
+    right: Kernel
+
+    def _check(self) -> None:
+        for name in ("left", "right"):
+            _check_kernel(self, name, getattr(self, name))
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether both kernels are."""
+        return self.left.differentiable and self.right.differentiable
+
+
+@dataclass(eq=False, repr=False)
+class Sum(_Pair):
+    """Sum k(x, z) = left(x, z) + right(x, z): functions with a part of each kind; written ``left + right``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> Gaussian(gamma=1.0) + Linear()
+    Sum(left=Gaussian(gamma=1), right=Linear())
+    """
+
+    left: Any
+    right: Any
+
+    def _evaluate(self, X, Z):
+        return self.left._evaluate(X, Z) + self.right._evaluate(X, Z)
+
+    def _diagonal(self, X):
+        return self.left._diagonal(X) + self.right._diagonal(X)
+
+    def _differentiate(self, X, Z, order):
+        return self.left._differentiate(X, Z, order) + self.right._differentiate(X, Z, order)
+
+
+@dataclass(eq=False, repr=False)
+class Product(_Pair):
+    """Product k(x, z) = left(x, z) · right(x, z): interactions; written ``left * right``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Periodic
+    >>> Periodic() * Gaussian(gamma=0.1)
+    Product(left=Periodic(), right=Gaussian(gamma=0.1))
+    """
+
+    left: Any
+    right: Any
+
+    def _evaluate(self, X, Z):
+        return self.left._evaluate(X, Z) * self.right._evaluate(X, Z)
+
+    def _diagonal(self, X):
+        return self.left._diagonal(X) * self.right._diagonal(X)
+
+    def _differentiate(self, X, Z, order):
+        def value(kernel, order):
+            return kernel._differentiate(X, Z, order) if any(order) else kernel._evaluate(X, Z)
+
+        # Leibniz: every derivative falls on one of the two factors
+        splits = [(i, j) for i in range(order[0] + 1) for j in range(order[1] + 1)]
+        terms = [value(self.left, (i, j)) * value(self.right, (order[0] - i, order[1] - j)) for i, j in splits]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total
+
+
+@dataclass(eq=False, repr=False)
+class Scaled(Kernel):
+    """Multiple k(x, z) = scale · kernel(x, z), written ``2.0 * kernel``: how much a part of a sum may vary.
+
+    Parameters
+    ----------
+    scale : float
+        Factor, > 0.
+    kernel : Kernel
+        The kernel.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> 2.0 * Gaussian(gamma=3.0)
+    Scaled(scale=2, kernel=Gaussian(gamma=3))
+    """
+
+    scale: Any
+    kernel: Any
+
+    def _check(self) -> None:
+        check_number(self, "scale", self.scale, low=0, hint="Only positive multiples of a kernel are kernels.")
+        _check_kernel(self, "kernel", self.kernel)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.differentiable
+
+    def _evaluate(self, X, Z):
+        return float(self.scale) * self.kernel._evaluate(X, Z)
+
+    def _diagonal(self, X):
+        return float(self.scale) * self.kernel._diagonal(X)
+
+    def _differentiate(self, X, Z, order):
+        return float(self.scale) * self.kernel._differentiate(X, Z, order)
+
+
+@dataclass(eq=False, repr=False)
+class Restricted(Kernel):
+    """A kernel that sees only some columns, written ``kernel.restrict([0, 2])``: additive and partial models.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    columns : int or sequence of int
+        Which columns; negative numbers count from the last one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> Linear().restrict(1)(np.array([[1.0, 2.0], [5.0, 3.0]]))
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    kernel: Any
+    columns: Any
+
+    def _check(self) -> None:
+        _check_kernel(self, "kernel", self.kernel)
+        if self.kernel.pairwise:
+            raise parameter_error(
+                self,
+                "kernel",
+                self.kernel,
+                "a kernel on vectors",
+                "The columns of precomputed values are training points.",
+            )
+        columns = np.asarray(copy_numpy(self.columns))
+        if columns.dtype.kind not in "iu" or columns.ndim > 1 or columns.size == 0:
+            raise parameter_error(self, "columns", self.columns, "an integer or a sequence of integers")
+        if np.unique(columns).size < columns.size:
+            raise parameter_error(self, "columns", self.columns, "distinct integers")
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.differentiable
+
+    def _take(self, X):
+        columns = np.atleast_1d(copy_numpy(self.columns))
+        d = X.shape[1]
+        if np.any(columns >= d) or np.any(columns < -d):
+            raise DataError(f"Restricted: columns are {columns.tolist()}, but the points have {d} columns.")
+        xp = namespace(X)
+        return xp.take(X, xp.asarray(columns % d, device=compat.device(X)), axis=1)
+
+    def _adapt(self, X):
+        return self.replace(kernel=self.kernel._adapt(self._take(X)))
+
+    def _evaluate(self, X, Z):
+        taken = self._take(X)
+        return self.kernel._evaluate(taken, taken if Z is X else self._take(Z))
+
+    def _diagonal(self, X):
+        return self.kernel._diagonal(self._take(X))
+
+    def _differentiate(self, X, Z, order):
+        return self.kernel._differentiate(self._take(X), self._take(Z), order)
+
+
+def _check_kernel(owner: object, name: str, value: Any) -> None:
+    if not isinstance(value, Kernel):
+        raise parameter_error(owner, name, value, "a kernel", "For instance Gaussian(); as_kernel reads a name.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _sum(left: Any, right: Any) -> Any:
+    terms = [Constant(term) if _is_number(term) else term for term in (left, right)]
+    return Sum(*terms) if all(isinstance(term, Kernel) for term in terms) else NotImplemented
+
+
+def _product(left: Any, right: Any) -> Any:
+    if _is_number(left):
+        return Scaled(left, right)
+    if _is_number(right):
+        return Scaled(right, left)
+    both = isinstance(left, Kernel) and isinstance(right, Kernel)
+    return Product(left, right) if both else NotImplemented
+
+
+combinations.update(sum=_sum, product=_product, restrict=Restricted)

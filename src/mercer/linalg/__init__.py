@@ -1,0 +1,23 @@
+"""Linear operators that keep their structure, and what is computed from it."""
+
+from mercer.linalg.conjugate_gradient import conjugate_gradient
+from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
+from mercer.linalg.kronecker import Kronecker, KroneckerEigen
+from mercer.linalg.operators import Dense, LinearOperator, LowRank, Masked
+from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+
+__all__ = [
+    "Dense",
+    "Eigen",
+    "Kronecker",
+    "KroneckerEigen",
+    "LinearOperator",
+    "LowRank",
+    "Masked",
+    "congruence",
+    "conjugate_gradient",
+    "eigh",
+    "norm2",
+    "pivoted_cholesky",
+    "solve",
+]

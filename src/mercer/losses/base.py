@@ -1,0 +1,94 @@
+"""The contract of a loss: everything is row-wise on L²(μ)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mercer._params import Params
+from mercer.backend import namespace
+from mercer.measures import Measure
+
+__all__ = ["Box", "Loss"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A conjugate of the form L*(−a) = Σ_j w_j [½ c a_j² − y_j a_j] on lower ≤ a ≤ upper, +∞ elsewhere.
+
+    ``lower`` and ``upper`` broadcast to ``(n, m)``; ``curvature`` c ≥ 0 is a number. Losses that have this
+    form are solved by the interior-point method.
+    """
+
+    lower: Any
+    upper: Any
+    curvature: float = 0.0
+
+
+class Loss(Params, ABC):
+    """A convex loss L_i(u) of functions u ∈ L²(μ), given by five row-wise maps.
+
+    ``Y`` and ``U`` are ``(n, m)`` arrays of targets and predictions, ``A`` and ``Z`` dual arrays, ``t`` a
+    positive number. Values are arrays of shape ``(n,)``, integrated over μ; gradients and proxes have shape
+    ``(n, m)`` and are taken in the geometry of L²(μ), in which the weights of μ disappear from pointwise
+    formulas.
+
+    Through a mask of observed entries a loss does not depend on the others: there gradients and
+    ``conjugate_prox`` are 0, ``prox`` is z, and what stands in ``Y`` (it may be NaN) does not matter; values,
+    norms and domains look at observed entries only. :func:`~mercer.losses.observed_only` does that. ``t`` and
+    parameters should be Python numbers: a NumPy float64 would turn float32 arrays into float64.
+
+    A loss of one's own that is smooth needs :meth:`value` and :meth:`gradient` only (solved by L-BFGS); with
+    :meth:`conjugate` and :meth:`conjugate_prox` every other solver takes it. ``mercer.testing.check_loss``
+    tests each map against its definition.
+    """
+
+    #: whether L_i(u) is an integral of a function of u(θ), node by node
+    pointwise: ClassVar[bool] = True
+    #: whether the gradient is Lipschitz
+    smooth: ClassVar[bool] = False
+
+    @abstractmethod
+    def value(self, Y: Any, U: Any, measure: Measure) -> Any:
+        """Return L_i(u_i) for each row, shape (n,)."""
+
+    def gradient(self, Y: Any, U: Any, measure: Measure) -> Any:
+        """Return a subgradient of L_i at u_i in L²(μ) (the gradient if the loss is smooth), shape (n, m)."""
+        raise NotImplementedError
+
+    def prox(self, Y: Any, Z: Any, t: float, measure: Measure) -> Any:
+        """Return argmin_u t·L_i(u) + ½‖u − z_i‖²_μ; by default by Moreau's identity."""
+        return Z + t * self.conjugate_prox(Y, -Z / t, 1 / t, measure)
+
+    def conjugate(self, Y: Any, A: Any, measure: Measure) -> Any:
+        """Return L_i*(−a_i) for each row, +inf outside its domain, shape (n,)."""
+        raise NotImplementedError
+
+    def conjugate_prox(self, Y: Any, Z: Any, t: float, measure: Measure) -> Any:
+        """Return argmin_a t·L_i*(−a) + ½‖a − z_i‖²_μ, shape (n, m)."""
+        raise NotImplementedError
+
+    def box(self, Y: Any, measure: Measure) -> Box | None:
+        """Return the box form of the conjugate where it has one (see :class:`Box`), else None."""
+        return None
+
+    def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any | None:
+        """Return argmin_b Σ_i s_i L_i(u_i + b), shape (m,), where there is a formula for it, else None."""
+        return None
+
+    def check_targets(self, Y: Any, measure: Measure) -> None:
+        """Refuse targets or levels that the loss does not allow."""
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss gives its conjugate and the prox of it, which dual solvers need."""
+        return type(self).conjugate_prox is not Loss.conjugate_prox
+
+
+def indicator(inside: Any, like: Any) -> Any:
+    """Return 0 where ``inside`` holds and +inf elsewhere, as an array like ``like``."""
+    xp = namespace(like)
+    zero = xp.zeros_like(like)
+    return xp.where(inside, zero, zero + math.inf)

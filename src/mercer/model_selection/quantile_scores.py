@@ -1,0 +1,88 @@
+"""How good predicted quantiles are, as functions of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.backend import copy_numpy
+from mercer.exceptions import DataError
+from mercer.functions import QuantileFunction
+from mercer.losses.quantiles import weighted_quantile
+
+__all__ = ["coverage", "crossing", "d2_integrated_pinball", "integrated_pinball", "mean_crps"]
+
+
+def _prepare(y: Any, predicted: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    y, predicted = copy_numpy(y).astype(float), copy_numpy(predicted).astype(float)
+    if y.ndim != 1 or predicted.shape[0] != len(y):
+        raise DataError(f"y must have shape ({predicted.shape[0]},), one target a prediction; got {y.shape}.")
+    weight = np.ones(len(y)) if sample_weight is None else copy_numpy(sample_weight).astype(float)
+    return y, predicted, weight / weight.sum()
+
+
+def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
+    """Return Σ_j w_j of the mean pinball loss at level θ_j (mean over levels by default).
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    quantiles : array of shape (n, m)
+        Predictions at the levels.
+    levels : array of shape (m,)
+    weights : array of shape (m,), optional
+        Weights of the levels, 1/m by default.
+    sample_weight : array of shape (n,), optional
+
+    Examples
+    --------
+    >>> float(integrated_pinball(np.array([1.0]), np.array([[0.0, 3.0]]), [0.1, 0.9]))
+    0.15000000000000002
+    """
+    y, quantiles, share = _prepare(y, quantiles, sample_weight)
+    levels = np.asarray(levels, dtype=float)
+    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(weights, dtype=float)
+    residual = y[:, None] - quantiles
+    return float(share @ np.maximum(levels * residual, (levels - 1) * residual) @ weights)
+
+
+def d2_integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
+    """Return 1 − integrated pinball of the predictions / that of the quantiles of y itself."""
+    values, _, share = _prepare(y, quantiles, sample_weight)
+    levels = np.asarray(levels, dtype=float)
+    columns = np.broadcast_to(values[:, None], (len(values), len(levels)))
+    null = np.broadcast_to(weighted_quantile(columns, share, levels), columns.shape)
+    reference = integrated_pinball(values, null, levels, weights, sample_weight)
+    loss = integrated_pinball(values, quantiles, levels, weights, sample_weight)
+    if reference == 0:
+        return 1.0 if loss == 0 else 0.0
+    return 1 - loss / reference
+
+
+def mean_crps(y: Any, function: QuantileFunction, sample_weight: Any = None) -> float:
+    """Return the mean continuous ranked probability score 2 ∫₀¹ pinball_θ(y − Q(θ)) dθ.
+
+    The integral is exact for the piecewise linear Q on its grid up to the cell in which Q crosses y, where the
+    trapezoidal rule is used.
+    """
+    levels = np.concatenate([[0.0], function.levels, [1.0]])
+    values = copy_numpy(function.values).astype(float)
+    values = np.concatenate([values[:, :1], values, values[:, -1:]], axis=1)
+    weights = np.zeros(len(levels))
+    half = np.diff(levels) / 2
+    weights[:-1] += half
+    weights[1:] += half
+    return 2 * integrated_pinball(y, values, levels, weights, sample_weight)
+
+
+def coverage(y: Any, interval: Any, sample_weight: Any = None) -> float:
+    """Return the share of targets inside their intervals, ends included; ``interval`` has shape (n, 2)."""
+    y, interval, share = _prepare(y, interval, sample_weight)
+    return float(share @ ((interval[:, 0] <= y) & (y <= interval[:, 1])))
+
+
+def crossing(quantiles: Any) -> float:
+    """Return the mean over samples and neighbouring levels of (q_j − q_{j+1})₊; 0 when nothing crosses."""
+    quantiles = copy_numpy(quantiles).astype(float)
+    return float(np.mean(np.maximum(quantiles[:, :-1] - quantiles[:, 1:], 0))) if quantiles.shape[1] > 1 else 0.0

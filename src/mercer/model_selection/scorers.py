@@ -1,0 +1,76 @@
+"""Scorers for GridSearchCV and cross_val_score: callables (estimator, X, y) → number, larger is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._params import check_number
+from mercer.functions import check_levels
+from mercer.model_selection.quantile_scores import coverage, crossing, integrated_pinball, mean_crps
+
+__all__ = ["make_coverage_scorer", "make_crossing_scorer", "make_crps_scorer", "make_pinball_scorer"]
+
+
+class _PinballScorer:
+    def __init__(self, levels: np.ndarray) -> None:
+        self.levels = levels
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        predicted = estimator.predict_quantile(X, self.levels)
+        return -integrated_pinball(y, predicted, self.levels, sample_weight=sample_weight)
+
+
+class _CRPSScorer:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        return -mean_crps(y, estimator.predict_function(X), sample_weight)
+
+
+class _CoverageScorer:
+    def __init__(self, nominal: float) -> None:
+        self.nominal = nominal
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        return -abs(coverage(y, estimator.predict_interval(X, self.nominal), sample_weight) - self.nominal)
+
+
+class _CrossingScorer:
+    def __init__(self, levels: np.ndarray) -> None:
+        self.levels = levels
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        return -crossing(estimator.predict_quantile(X, self.levels))
+
+
+def make_pinball_scorer(levels: Any = (0.1, 0.3, 0.5, 0.7, 0.9)) -> _PinballScorer:
+    """Return a scorer: minus the pinball loss, averaged over samples and levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from mercer import KernelQuantileRegressor
+    >>> X = np.linspace(0, 1, 60)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> scores = cross_val_score(KernelQuantileRegressor(alpha=1e-3), X, y, scoring=make_pinball_scorer(), cv=3)
+    >>> bool(np.all(scores <= 0))
+    True
+    """
+    return _PinballScorer(np.sort(check_levels("make_pinball_scorer", levels)))
+
+
+def make_crps_scorer() -> _CRPSScorer:
+    """Return a scorer: minus the continuous ranked probability score of the predicted quantile functions."""
+    return _CRPSScorer()
+
+
+def make_coverage_scorer(coverage: float = 0.9) -> _CoverageScorer:
+    """Return a scorer: minus the distance of the empirical from the nominal coverage of central intervals."""
+    check_number("make_coverage_scorer", "coverage", coverage, low=0, high=1)
+    return _CoverageScorer(coverage)
+
+
+def make_crossing_scorer(levels: Any = (0.1, 0.3, 0.5, 0.7, 0.9)) -> _CrossingScorer:
+    """Return a scorer: minus the mean crossing of neighbouring levels, 0 for monotone predictions."""
+    return _CrossingScorer(np.sort(check_levels("make_crossing_scorer", levels)))

@@ -1,0 +1,7 @@
+"""The one problem, primal and dual: the only place that knows a scale factor or an intercept."""
+
+from mercer.problems.certificate import Certificate
+from mercer.problems.dual import DualProblem
+from mercer.problems.primal import PrimalProblem
+
+__all__ = ["Certificate", "DualProblem", "PrimalProblem"]

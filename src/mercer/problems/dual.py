@@ -1,0 +1,213 @@
+"""The dual problem on (n, m) arrays, with sample weights, a mask and an unpenalised intercept."""
+
+from __future__ import annotations
+
+import copy
+import math
+from functools import cached_property
+from typing import Any
+
+from mercer._params import check_number
+from mercer.backend import as_like, namespace
+from mercer.exceptions import DataError
+from mercer.linalg import Kronecker
+from mercer.losses.base import Loss
+from mercer.measures import Measure
+from mercer.problems.certificate import Certificate
+from mercer.problems.intercept import best_intercept, zero_sum
+
+__all__ = ["DualProblem"]
+
+
+class DualProblem:
+    """The learning problem of mercer, seen from its dual.
+
+    ::
+
+        primal   min_{h,b}  (1/n) Σ_i s_i L_i(h(x_i) + b) + (λ/2) ‖h‖²
+        dual     min_A      Σ_i s_i L_i*(−a_i) + (1/2λn) ⟨A, 𝐊A⟩      s.t. Σ_i s_i a_i = 0 with an intercept
+        recover  h(x) = (1/λn) Σ_i s_i K(x, x_i) a_i
+
+    ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, and the weights s are scaled to mean 1. In this inner product the gradient of the
+    quadratic term *is* the prediction h_A at the data, and weights disappear from pointwise proxes.
+
+    Parameters
+    ----------
+    gram : Kronecker
+        K_X ⊗ K_Θ without weights; the problem puts the weights on.
+    loss : Loss
+        The loss.
+    Y : array of shape (n, m)
+        Targets at the nodes of the measure. NaN marks an entry that was not observed.
+    measure : Measure
+        Nodes and weights.
+    alpha : float
+        λ > 0.
+    sample_weight : array of shape (n,), optional
+        Positive weights; only their ratios matter.
+    fit_intercept : bool, default=False
+        Whether to add b(θ), free at each node.
+    """
+
+    def __init__(
+        self,
+        gram: Kronecker,
+        loss: Loss,
+        Y: Any,
+        measure: Measure,
+        alpha: float,
+        sample_weight: Any = None,
+        fit_intercept: bool = False,
+    ) -> None:
+        check_number("DualProblem", "alpha", alpha, low=0)
+        xp = namespace(Y)
+        if tuple(Y.shape) != (gram.left.shape[0], len(measure)):
+            raise DataError(
+                f"DualProblem: Y must have shape {(gram.left.shape[0], len(measure))}; got {tuple(Y.shape)}."
+            )
+        observed = ~xp.isnan(Y)
+        if not bool(xp.all(observed)):
+            Y = xp.where(observed, Y, xp.zeros_like(Y))
+            measure = measure.restricted(observed)
+        if not bool(xp.all(xp.isfinite(Y))):
+            raise DataError("DualProblem: Y must be finite (NaN marks entries that were not observed).")
+        weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
+        if not bool(xp.all(xp.isfinite(weight))) or not bool(xp.all(weight > 0)):
+            raise DataError("DualProblem: sample weights must be positive and finite; drop rows of weight 0.")
+        loss.check_targets(Y, measure)
+        self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
+        self.fit_intercept = fit_intercept
+        self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
+        uniform = sample_weight is None
+        self.gram = Kronecker(
+            gram.left, gram.right, None if uniform else self.sample_weight, as_like(measure.weights, Y)
+        )
+
+    def with_alpha(self, alpha: float) -> DualProblem:
+        """Return the same problem with another λ; data and Gram operators are shared."""
+        check_number("DualProblem", "alpha", alpha, low=0)
+        other = copy.copy(self)
+        other.alpha = float(alpha)
+        return other
+
+    # -- sizes and scales --------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (n, m) of the dual array."""
+        return tuple(self.Y.shape)
+
+    @property
+    def scale(self) -> float:
+        """1/(λn): h_A = scale · 𝐊A at the data."""
+        return 1.0 / (self.alpha * self.Y.shape[0])
+
+    @cached_property
+    def null_model(self) -> tuple[float, Any]:
+        """Objective and values of the intercept-only model (h = 0)."""
+        xp = namespace(self.Y)
+        H = xp.zeros_like(self.Y)
+        b = self.intercept(H)
+        return self.risk(H, b), b
+
+    @cached_property
+    def unit(self) -> float:
+        """Typical residual over typical dual variable at the intercept-only model: the natural step of a prox.
+
+        It has the unit of y/α, so that algorithms which use it are equivariant to the scale of y.
+        """
+        xp = namespace(self.Y)
+        H = xp.zeros_like(self.Y) + self.null_model[1][None, :]
+        residual = self.cut(self.Y - H)
+        slope = self.cut(self.loss.gradient(self.Y, H, self.measure))
+        top, bottom = self.inner(residual, residual), self.inner(slope, slope)
+        if not (top > 0 and bottom > 0):
+            return 1.0
+        ratio = math.sqrt(top / bottom)
+        return ratio if math.isfinite(ratio) and ratio > 0 else 1.0
+
+    def inner(self, left: Any, right: Any) -> float:
+        """Return ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij."""
+        return self.gram.inner(left, right)
+
+    def cut(self, array: Any) -> Any:
+        """Return the array with zeros where nothing was observed."""
+        if self.measure.observed is None:
+            return array
+        xp = namespace(array)
+        return xp.where(self.measure.observed, array, xp.zeros_like(array))
+
+    # -- the two objectives ------------------------------------------------------------------------------------
+
+    def predict(self, A: Any) -> Any:
+        """Return h_A at the data and the nodes, without the intercept: the gradient of the quadratic term."""
+        return self.scale * (self.gram @ A)
+
+    def risk(self, H: Any, b: Any) -> float:
+        """Return (1/n) Σ_i s_i L_i(h_i + b)."""
+        values = self.loss.value(self.Y, H + b[None, :], self.measure)
+        return float(self.sample_weight @ values) / self.Y.shape[0]
+
+    def intercept(self, H: Any) -> Any:
+        """Return the best b for predictions H, zeros without an intercept; shape (m,)."""
+        if not self.fit_intercept:
+            return namespace(self.Y).zeros_like(self.Y[0, :])
+        return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure)
+
+    def certificate(self, A: Any, H: Any = None) -> Certificate:
+        """Return the duality gap of a feasible A and of the model h_A with its best intercept.
+
+        Parameters
+        ----------
+        A : array of shape (n, m)
+            A feasible dual array (see :meth:`feasible`).
+        H : array of shape (n, m), optional
+            h_A where it is known; otherwise it is computed with the exact kernel.
+        """
+        n = self.Y.shape[0]
+        H = self.predict(A) if H is None else H
+        b = self.intercept(H)
+        half_norm = self.inner(A, H) / (2 * n)
+        primal = self.risk(H, b) + half_norm
+        conjugates = self.loss.conjugate(self.Y, A, self.measure)
+        dual = -float(self.sample_weight @ conjugates) / n - half_norm
+        return Certificate(primal, dual, self.null_model[0], b)
+
+    # -- proxes ------------------------------------------------------------------------------------------------
+
+    def conjugate_prox(self, Z: Any, t: float) -> Any:
+        """Return the prox of t·Σ_i L_i*(−a_i), on the observed entries and under the constraint of the intercept."""
+
+        def prox(array):
+            return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
+
+        if not self.fit_intercept:
+            return prox(Z)
+        return zero_sum(prox, Z, self.sample_weight, coupled=not self.loss.pointwise)
+
+    def feasible(self, A: Any) -> Any:
+        """Return the nearest feasible dual array (nearly so for norm losses with an intercept)."""
+        A = self.conjugate_prox(A, 0.0)
+        if not self.fit_intercept or self.loss.pointwise:
+            return A
+        xp = namespace(A)
+        share = self.sample_weight / xp.sum(self.sample_weight)
+        if self.measure.observed is None:
+            A = A - (share @ A)[None, :]
+        for digits in range(12, 0, -1):  # rounding may leave a row just outside its ball
+            if bool(xp.all(xp.isfinite(self.loss.conjugate(self.Y, A, self.measure)))):
+                break
+            A = A * (1 - 10.0**-digits)
+        return A
+
+    # -- back to functions -------------------------------------------------------------------------------------
+
+    def primal_coef(self, A: Any) -> Any:
+        """Return the representer coefficients c = s α w/(λn): h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ)."""
+        weights = as_like(self.measure.weights, A)
+        return self.scale * self.sample_weight[:, None] * A * weights[None, :]
+
+    def dual_array(self, coef: Any) -> Any:
+        """Undo :meth:`primal_coef`, to start from an earlier fit."""
+        weights = as_like(self.measure.weights, coef)
+        return coef / (self.scale * self.sample_weight[:, None] * weights[None, :])

@@ -1,0 +1,114 @@
+"""Which solver for which problem: one table, used by ``select`` and printed in the documentation."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.backend import is_numpy
+from mercer.exceptions import UnsupportedError, parameter_error
+from mercer.losses.square import Square
+from mercer.problems import DualProblem
+from mercer.solvers.admm import ADMM
+from mercer.solvers.base import Solver
+from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.interior_point import InteriorPoint
+from mercer.solvers.lbfgs import LBFGS
+from mercer.solvers.proximal_gradient import ProximalGradient
+from mercer.solvers.quadratic import thin_eigen
+
+__all__ = ["SOLVERS", "TABLE", "Rule", "as_solver", "select"]
+
+#: solvers by the names that estimators accept
+SOLVERS: dict[str, type[Solver]] = {
+    "admm": ADMM,
+    "closed_form": ClosedForm,
+    "interior_point": InteriorPoint,
+    "lbfgs": LBFGS,
+    "proximal_gradient": ProximalGradient,
+}
+
+#: the interior-point method is chosen up to this product of numerical ranks ...
+SMALL_RANK = 600
+#: ... and this number of multiplications a step (about a tenth of a second)
+SMALL_STEP = 2e9
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table: the first whose condition holds decides."""
+
+    when: str
+    solver: type[Solver]
+    holds: Callable[[DualProblem, float], bool]
+
+
+def _small_box(problem: DualProblem, tol: float) -> bool:
+    """Whether the interior-point method applies and a step of it is cheap."""
+    if not is_numpy(problem.Y) or problem.loss.box(problem.Y, problem.measure) is None:
+        return False
+    if min(problem.shape) == 1 and problem.shape[0] > 2000:
+        return False
+    eigen = thin_eigen(problem, 0.1 * tol)
+    r, q = eigen.left.values.shape[0], eigen.right.values.shape[0]
+    n, m = problem.shape
+    return r * q <= SMALL_RANK and n * q * q * (m + r * r) / 4 + (r * q) ** 3 / 3 <= SMALL_STEP
+
+
+TABLE: tuple[Rule, ...] = (
+    Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
+    Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
+    Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("box dual, small product of numerical ranks", InteriorPoint, _small_box),
+    Rule("anything else", ADMM, lambda problem, tol: True),
+)
+
+
+def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None) -> Solver:
+    """Return the solver that ``solver="auto"`` uses: the first row of the table whose condition holds.
+
+    ========================================== ================
+    problem                                    solver
+    ========================================== ================
+    square loss                                ClosedForm
+    loss without a conjugate prox (smooth)     LBFGS
+    arrays other than NumPy's                  ProximalGradient
+    box dual, small product of numerical ranks InteriorPoint
+    anything else                              ADMM
+    ========================================== ================
+
+    Parameters
+    ----------
+    problem : DualProblem
+        What will be solved.
+    tol : float, default=1e-4
+        Relative duality gap to reach.
+    max_iter : int, optional
+        Limit on the number of iterations; that of the solver by default.
+    """
+    for rule in TABLE:
+        if rule.holds(problem, tol):
+            return _make(rule.solver, tol, max_iter)
+    raise UnsupportedError("No solver in the table fits this problem.")
+
+
+def _make(solver: type[Solver], tol: float, max_iter: int | None) -> Solver:
+    settings: dict[str, Any] = {"tol": tol} if max_iter is None else {"tol": tol, "max_iter": max_iter}
+    return solver(**settings)
+
+
+def as_solver(value: Any, problem: DualProblem, tol: float, max_iter: int | None = None) -> Solver:
+    """Return the solver meant by ``"auto"``, a name or a :class:`Solver` (taken with its own settings)."""
+    if isinstance(value, Solver):
+        return value
+    if isinstance(value, str):
+        if value == "auto":
+            return select(problem, tol, max_iter)
+        if value in SOLVERS:
+            return _make(SOLVERS[value], tol, max_iter)
+    close = difflib.get_close_matches(str(value), ["auto", *SOLVERS], n=1)
+    hint = f"Did you mean {close[0]!r}?" if close else ""
+    allowed = "'auto', " + ", ".join(map(repr, SOLVERS)) + " or a Solver"
+    raise parameter_error("as_solver", "solver", value, allowed, hint)

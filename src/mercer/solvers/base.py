@@ -1,0 +1,172 @@
+"""The contract of a solver: a problem in, a certified dual array out."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mercer._params import Params, check_number
+from mercer.backend import machine_epsilon
+from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.problems import Certificate, DualProblem
+
+__all__ = ["Monitor", "Solver", "SolverResult"]
+
+#: called as callback(n_iter, certificate); returning True stops the solver
+Callback = Callable[[int, Certificate], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """What a solver returns: a feasible dual array and its certificate.
+
+    Attributes
+    ----------
+    coef : array of shape (n, m)
+        Dual array A.
+    intercept : array of shape (m,)
+        b at the nodes (zeros without an intercept).
+    status : {"converged", "max_iter", "stalled", "stopped"}
+        Why it stopped; "stopped" means that the callback asked for it.
+    n_iter : int
+        Number of iterations.
+    gap, relative_gap, objective : float
+        The certificate, with the exact kernel.
+    solver : Solver
+        Who solved it.
+    history : list of (n_iter, relative_gap, seconds)
+        The gaps seen on the way.
+    """
+
+    coef: Any
+    intercept: Any
+    status: str
+    n_iter: int
+    gap: float
+    relative_gap: float
+    objective: float
+    solver: Any
+    history: list[tuple[int, float, float]] = field(default_factory=list)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is within the tolerance."""
+        return self.status == "converged"
+
+    @property
+    def message(self) -> str:
+        """One sentence on how it ended, with a remedy where it did not converge."""
+        name = type(self.solver).__name__
+        start = f"{name}: relative duality gap {self.relative_gap:.2g} after {self.n_iter} iterations"
+        if self.converged:
+            return f"{start}, within tol = {self.solver.tol:g}."
+        remedy = {
+            "max_iter": "Increase max_iter, or accept this accuracy with a larger tol.",
+            "stalled": "Rounding limits the accuracy: use a larger tol or alpha, or float64 data.",
+            "stopped": "The callback stopped it.",
+        }[self.status]
+        return f"{start}, tol = {self.solver.tol:g} was not reached. {remedy}"
+
+
+class Solver(Params, ABC):
+    """An algorithm for :class:`~mercer.problems.DualProblem`.
+
+    Parameters common to all: ``tol``, the bound on the relative duality gap, and ``max_iter``.
+    """
+
+    tol: float
+    max_iter: int
+
+    #: what :meth:`check` asks of a problem, in words; shown in documentation and errors
+    requires: str = ""
+
+    def _check(self) -> None:
+        check_number(self, "tol", self.tol, low=0)
+        check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
+
+    def check(self, problem: DualProblem) -> None:
+        """Refuse a problem that the algorithm does not solve, with one that does."""
+        if machine_epsilon(problem.Y) > 1e-10 and self.tol < 1e-5:
+            raise parameter_error(
+                self,
+                "tol",
+                self.tol,
+                "at least 1e-5 for float32 data",
+                "Pass float64 data for a smaller gap.",
+            )
+
+    def refuse(self, reason: str, remedy: str) -> UnsupportedError:
+        """Return the error for a problem outside :attr:`requires`."""
+        return UnsupportedError(f"{type(self).__name__} requires {self.requires}; {reason}. {remedy}")
+
+    def solve(self, problem: DualProblem, init: Any = None, callback: Callback | None = None) -> SolverResult:
+        """Solve to a relative gap of ``tol``.
+
+        Parameters
+        ----------
+        problem : DualProblem
+            What to solve.
+        init : array of shape (n, m), optional
+            A dual array to start from; it need not be feasible.
+        callback : callable, optional
+            Called as ``callback(n_iter, certificate)`` at each look at the gap; returning True stops.
+        """
+        self.check(problem)
+        if init is not None and tuple(init.shape) != problem.shape:
+            raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
+        if problem.null_model[0] == 0:  # the intercept-only model fits perfectly, so it is optimal
+            A = problem.feasible(problem.Y * 0)
+            monitor = Monitor(self, callback)
+            return monitor.result(A, Certificate(0.0, 0.0, 0.0, problem.null_model[1]), 0)
+        return self._solve(problem, init, Monitor(self, callback))
+
+    @abstractmethod
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        """Run the algorithm on a problem that has been checked and is not trivial."""
+
+
+class Monitor:
+    """Looks at certificates for a solver: keeps the history, knows when to stop, makes the result."""
+
+    def __init__(self, solver: Solver, callback: Callback | None) -> None:
+        self.solver = solver
+        self.callback = callback
+        self.history: list[tuple[int, float, float]] = []
+        self.stopped = False
+        self.start = time.perf_counter()
+
+    def done(self, n_iter: int, certificate: Certificate, share: float = 1.0) -> bool:
+        """Record a certificate and say whether to stop; ``share`` < 1 asks for a smaller gap."""
+        gap = certificate.relative_gap
+        if math.isnan(gap):
+            raise DataError(
+                f"{type(self.solver).__name__} met NaN in the objective at iteration {n_iter}. "
+                "Check the scale of the data and that the loss is finite on them."
+            )
+        self.history.append((n_iter, gap, time.perf_counter() - self.start))
+        if self.callback is not None and self.callback(n_iter, certificate):
+            self.stopped = True
+        return self.stopped or gap <= share * self.solver.tol
+
+    def result(self, A: Any, certificate: Certificate, n_iter: int, status: str | None = None) -> SolverResult:
+        """Return the result for a feasible A and its exact certificate."""
+        gap = certificate.relative_gap
+        if gap <= self.solver.tol:
+            status = "converged"
+        elif status is None:
+            status = "stopped" if self.stopped else "max_iter"
+        return SolverResult(
+            coef=A,
+            intercept=certificate.intercept,
+            status=status,
+            n_iter=n_iter,
+            gap=certificate.gap,
+            relative_gap=gap,
+            objective=certificate.primal,
+            solver=self.solver,
+            history=self.history,
+        )

@@ -1,0 +1,255 @@
+"""A primal-dual interior-point method with structured normal equations, for box duals of small rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from mercer.backend import require_numpy
+from mercer.problems import DualProblem
+from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.quadratic import RidgeStep, thin_eigen
+
+__all__ = ["InteriorPoint"]
+
+#: attempts per step to lengthen it by moving outlying products towards the central path
+CENTRALITY_CORRECTIONS = 4
+
+
+@dataclass(eq=False, repr=False)
+class InteriorPoint(Solver):
+    """Predictor–corrector steps with centrality corrections for duals with bounds.
+
+    Pinball, hinge, their Moreau smoothings and pointwise Huber have such duals. With thin factors Φ (n, r) and
+    Ψ (m, q) of the Gram matrices, each step solves a system of size r·q whose matrix is built as
+    (Φ_aΦ_b)ᵀ D (Ψ_cΨ_d): O(nm q² + n r² q²) operations and no nm × rq matrix. 20 to 40 steps reach gaps of 1e-6 and
+    below, whatever λ: the choice when r·q is at most about 1 000 (Mehrotra, 1992; Gondzio, 1996).
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Bound on the relative duality gap.
+    max_iter : int, default=100
+        Limit on the number of steps.
+    max_rank : int, default=3000
+        Largest r·q that is accepted.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 100
+    max_rank: int = 3000
+
+    requires = "a loss whose conjugate is a quadratic on a box, NumPy arrays and Gram matrices of small rank"
+
+    def check(self, problem: DualProblem) -> None:
+        super().check(problem)
+        require_numpy(self, "Use ProximalGradient.", problem.Y)
+        if problem.loss.box(problem.Y, problem.measure) is None:
+            raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
+
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        share, n_iter, A = 0.1 * self.tol, 0, init
+        while True:
+            eigen = thin_eigen(problem, share)
+            if eigen.rank > self.max_rank:
+                raise self.refuse(f"the product of the numerical ranks is {eigen.rank}", "Use ADMM.")
+            left_out = eigen.left.trace_left_out + eigen.right.trace_left_out
+            ridge = RidgeStep(problem, eigen)
+            A, n_iter, gap, stalled = self._iterate(problem, ridge, eigen, A, n_iter, monitor)
+            certificate = problem.certificate(A)
+            enough = certificate.relative_gap <= self.tol or gap > self.tol
+            if enough or left_out == 0 or n_iter >= self.max_iter or monitor.stopped:
+                return monitor.result(A, certificate, n_iter, "stalled" if stalled else None)
+            share *= 1e-2
+
+    def _iterate(self, problem, ridge, eigen, init, n_iter, monitor):
+        state = _CentralPath(problem, ridge, eigen, init)
+        best, best_gap, since = None, np.inf, 0
+        while True:
+            A = problem.feasible(state.A)
+            certificate = problem.certificate(A, state.kernel_part(A))
+            if certificate.relative_gap < best_gap:
+                best, best_gap, since = A, certificate.relative_gap, 0
+            else:
+                since += 1
+            if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= 8:
+                return best, n_iter, best_gap, since >= 8
+            n_iter += 1
+            if not state.step():
+                return best, n_iter, best_gap, True
+
+
+class _CentralPath:
+    """Iterates A strictly inside the box, multipliers of both bounds, and the intercept.
+
+    Optimality: c·A − Y + H + b − low + high = 0, low·(A − lower) = high·(upper − A) = 0, Σ_i s_i a_i = 0, where H is
+    the kernel part of A and ``low``, ``high`` ≥ 0 are multipliers; all in the weighted inner product.
+    """
+
+    def __init__(self, problem: DualProblem, ridge: RidgeStep, eigen: Any, init: Any) -> None:
+        self.problem, self.ridge = problem, ridge
+        box = problem.loss.box(problem.Y, problem.measure)
+        assert box is not None  # InteriorPoint.check has seen to it
+        shape = problem.shape
+        self.lower = np.broadcast_to(box.lower, shape)
+        self.upper = np.broadcast_to(box.upper, shape)
+        self.curvature = box.curvature
+        self.observed = problem.measure.observed
+        self.omega = problem.sample_weight[:, None] * problem.measure.weights[None, :]
+        self.phi = np.sqrt(problem.scale) * ridge.left_out * np.sqrt(eigen.left.values)
+        self.psi = ridge.right_out * np.sqrt(eigen.right.values)
+        self.left_pairs = np.triu_indices(self.phi.shape[1])
+        self.right_pairs = np.triu_indices(self.psi.shape[1])
+        self.phi_pairs = self.phi[:, self.left_pairs[0]] * self.phi[:, self.left_pairs[1]]
+        self.psi_pairs = self.psi[:, self.right_pairs[0]] * self.psi[:, self.right_pairs[1]]
+        width = self.upper - self.lower
+        start = (self.lower + self.upper) / 2 if init is None else init
+        self.A = np.clip(start, self.lower + 0.05 * width, self.upper - 0.05 * width)
+        self.b = np.array(problem.null_model[1], dtype=problem.Y.dtype)
+        slope = self._slope()
+        unit = problem.unit
+        self.low = np.maximum(slope, 0) + unit / 4
+        self.high = np.maximum(self.low - slope, unit / 4)
+
+    def kernel_part(self, A: np.ndarray) -> np.ndarray:
+        """Return H for a dual array: Φ(Φᵀ(ωA)Ψ)Ψᵀ."""
+        return self._lift(self._features(self.omega * self.problem.cut(A)))
+
+    def _features(self, array: np.ndarray) -> np.ndarray:
+        return self.phi.T @ (array @ self.psi)
+
+    def _lift(self, coordinates: np.ndarray) -> np.ndarray:
+        return self.phi @ (coordinates @ self.psi.T)
+
+    def _slope(self) -> np.ndarray:
+        return self.curvature * self.A - self.problem.Y + self.kernel_part(self.A) + self.b
+
+    def step(self) -> bool:
+        """Take one step along a predicted, corrected and centred direction; False where the algebra gives out."""
+        s, u, low, high = self.A - self.lower, self.upper - self.A, self.low, self.high
+        count = 2 * float(self.omega.sum())
+        mu = float((self.omega * (s * low + u * high)).sum()) / count
+        inverse = 1 / (self.curvature + low / s + high / u)
+        if self.observed is not None:
+            inverse = np.where(self.observed, inverse, 0.0)
+        try:
+            system = _NormalEquations(self, inverse)
+        except np.linalg.LinAlgError:
+            return False
+
+        def direction(residual, imbalance, to_low, to_high):
+            """Newton direction that moves low·s by ``to_low`` and high·u by ``to_high``, to first order."""
+            dA, db = system.solve(-residual + to_low / s - to_high / u, imbalance)
+            return _Direction(dA, db, (to_low - low * dA) / s, (to_high + high * dA) / u)
+
+        residual, imbalance = self._slope() - low + high, self._imbalance()
+        move = direction(residual, imbalance, -s * low, -u * high)
+        to_low, to_high = self._products(move, self._length(move))
+        sigma = max(float((self.omega * (to_low + to_high)).sum()) / count / mu, 0.0) ** 3
+        target = sigma * mu
+        move = direction(
+            residual,
+            imbalance,
+            target - s * low - move.A * move.low,
+            target - u * high + move.A * move.high,
+        )
+        length = self._length(move)
+        for _ in range(CENTRALITY_CORRECTIONS):
+            reach = min(1.0, 1.08 * length + 0.08)
+            to_low, to_high = (_towards_centre(v, target) for v in self._products(move, reach))
+            candidate = move + direction(0.0, 0.0, to_low, to_high)
+            longer = self._length(candidate)
+            if not longer >= length + 0.1 * (reach - length):
+                break
+            move, length = candidate, longer
+        if not np.all(np.isfinite(move.A)):
+            return False
+        length *= 0.995
+        self.A = self.A + length * move.A
+        self.b = self.b + length * move.b
+        self.low, self.high = low + length * move.low, high + length * move.high
+        return length > 1e-8
+
+    def _imbalance(self) -> np.ndarray:
+        return (self.omega * self.problem.cut(self.A)).sum(axis=0)
+
+    def _products(self, move: _Direction, length: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return low·(A − lower) and high·(upper − A) after a step."""
+        A = self.A + length * move.A
+        return (A - self.lower) * (self.low + length * move.low), (self.upper - A) * (self.high + length * move.high)
+
+    def _length(self, move: _Direction) -> float:
+        """Return the longest step that stays in the box and keeps the multipliers positive, at most 1."""
+        return min(
+            _length(self.A - self.lower, move.A),
+            _length(self.upper - self.A, -move.A),
+            _length(self.low, move.low),
+            _length(self.high, move.high),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """A change of A, b and the multipliers of both bounds."""
+
+    A: Any
+    b: Any
+    low: Any
+    high: Any
+
+    def __add__(self, other: _Direction) -> _Direction:
+        return _Direction(self.A + other.A, self.b + other.b, self.low + other.low, self.high + other.high)
+
+
+def _towards_centre(products: np.ndarray, target: float) -> np.ndarray:
+    """Return the change that brings outlying complementarity products within [0.1, 10] of the target."""
+    return np.maximum(np.clip(products, 0.1 * target, 10 * target) - products, -10 * target)
+
+
+def _length(value: np.ndarray, change: np.ndarray) -> float:
+    falling = change < 0
+    if not falling.any():
+        return 1.0
+    return min(1.0, float(np.min(-value[falling] / change[falling])))
+
+
+class _NormalEquations:
+    """(diag(inverse)⁻¹ + kernel) dA + db = rhs and Σ_i s_i dA_i = −imbalance, through a system of size r·q."""
+
+    def __init__(self, path: _CentralPath, inverse: np.ndarray) -> None:
+        self.path, self.inverse = path, inverse
+        r, q = path.phi.shape[1], path.psi.shape[1]
+        weighted = path.omega * inverse
+        small = path.phi_pairs.T @ (weighted @ path.psi_pairs)
+        rows = np.empty((r, r, small.shape[1]))
+        rows[path.left_pairs] = small
+        rows[path.left_pairs[::-1]] = small
+        full = np.empty((r, r, q, q))
+        full[:, :, path.right_pairs[0], path.right_pairs[1]] = rows
+        full[:, :, path.right_pairs[1], path.right_pairs[0]] = rows
+        matrix = full.transpose(0, 2, 1, 3).reshape(r * q, r * q)
+        matrix[np.diag_indices(r * q)] += 1
+        self.intercept = path.problem.fit_intercept
+        if self.intercept:  # eliminate b, whose block is diagonal
+            self.column = weighted.sum(axis=0)
+            cross = (path.phi.T @ weighted)[:, None, :] * path.psi.T[None, :, :]
+            self.cross = cross.reshape(r * q, -1)
+            matrix = matrix - (self.cross / self.column) @ self.cross.T
+        self.factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, rhs: np.ndarray, imbalance: Any) -> tuple[np.ndarray, Any]:
+        """Return (dA, db)."""
+        path = self.path
+        x = self.inverse * rhs
+        weighted = path.omega * x
+        target = path._features(weighted).ravel()
+        if not self.intercept:
+            y = scipy.linalg.cho_solve(self.factor, target, check_finite=False)
+            return x - self.inverse * path._lift(y.reshape(path.phi.shape[1], -1)), 0.0
+        sums = weighted.sum(axis=0) + imbalance
+        y = scipy.linalg.cho_solve(self.factor, target - self.cross @ (sums / self.column), check_finite=False)
+        db = (sums - self.cross.T @ y) / self.column
+        return x - self.inverse * (path._lift(y.reshape(path.phi.shape[1], -1)) + db), db

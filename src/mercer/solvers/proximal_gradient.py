@@ -1,0 +1,67 @@
+"""Accelerated proximal gradient with adaptive restart: every loss, every array library."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.backend import namespace
+from mercer.problems import DualProblem
+from mercer.solvers.base import Monitor, Solver, SolverResult
+
+__all__ = ["ProximalGradient"]
+
+#: bytes up to which the Gram matrix is stored rather than recomputed at each product
+STORED_GRAM_LIMIT = 2**32
+
+
+@dataclass(eq=False, repr=False)
+class ProximalGradient(Solver):
+    """A ← prox(Z − γ h_Z), γ = λn/‖𝐊‖, with Nesterov's momentum, restarted when it points uphill.
+
+    The simplest solver, with one product by 𝐊 a step, and the only iterative one for arrays that are not
+    NumPy's. On NumPy :class:`ADMM` needs fewer steps (Beck and Teboulle, 2009; O'Donoghue and Candès, 2015).
+
+    Parameters
+    ----------
+    tol : float, default=1e-4
+        Bound on the relative duality gap.
+    max_iter : int, default=10000
+        Limit on the number of steps.
+    check_every : int, default=10
+        Steps between two looks at the gap.
+    """
+
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    check_every: int = 10
+
+    requires = "a loss with a conjugate prox"
+
+    def check(self, problem: DualProblem) -> None:
+        super().check(problem)
+        if not problem.loss.has_conjugate:
+            raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS, which needs value and gradient only.")
+
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        xp = namespace(problem.Y)
+        if 8 * problem.shape[0] ** 2 <= STORED_GRAM_LIMIT:
+            problem.gram.left.to_dense(STORED_GRAM_LIMIT)  # products are 5 to 7 times faster from now on
+        norm = problem.scale * problem.gram.norm2()
+        step = 1 / norm if norm > 0 else 1.0
+        A = problem.feasible(xp.zeros_like(problem.Y) if init is None else init)
+        Z, momentum = A, 1.0
+        for n_iter in range(1, self.max_iter + 1):
+            new = problem.conjugate_prox(Z - step * problem.predict(Z), step)
+            if problem.inner(Z - new, new - A) > 0:
+                momentum = 1.0
+            following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
+            Z = new + ((momentum - 1) / following) * (new - A)
+            A, momentum = new, following
+            if n_iter % self.check_every == 0 or n_iter == self.max_iter:
+                feasible = problem.feasible(A) if problem.fit_intercept else A
+                certificate = problem.certificate(feasible)
+                if monitor.done(n_iter, certificate):
+                    break
+        return monitor.result(feasible, certificate, n_iter)
