@@ -53,17 +53,25 @@ class Params:
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters in place (``outer__inner`` for nested records) and return the record."""
-        names, before = self._names(), self.get_params(deep=False)
+        before = [(record, record.get_params(deep=False)) for record in self._tree()]
         try:
-            self._assign(names, params)
+            self._assign(params)
             self._check()
-        except MercerError:  # a refused value leaves the record as it was
-            for name, value in before.items():
-                setattr(self, name, value)
+        except MercerError:  # a refused value leaves the record, nested ones included, as it was
+            for record, values in before:
+                for name, value in values.items():
+                    setattr(record, name, value)
             raise
         return self
 
-    def _assign(self, names: list[str], params: dict[str, Any]) -> None:
+    def _tree(self) -> list[Params]:
+        """The record and those nested in it."""
+        inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Params)]
+        return [self, *(record for value in inner for record in value._tree())]
+
+    def _assign(self, params: dict[str, Any]) -> None:
+        names = self._names()
+        nested: dict[str, dict[str, Any]] = {}  # set after the rest and together, as they may depend on each other
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in names:
@@ -71,15 +79,17 @@ class Params:
                     f"{type(self).__name__}: {name!r} is not one of its parameters, which are {', '.join(names)}."
                 )
             if rest:
-                inner = getattr(self, name)
-                if not isinstance(inner, Params):
-                    raise ParameterError(
-                        f"{type(self).__name__}: cannot set {key!r} because {name} is {inner!r}, "
-                        "which has no parameters of its own."
-                    )
-                inner.set_params(**{rest: value})
+                nested.setdefault(name, {})[rest] = value
             else:
                 setattr(self, name, value)
+        for name, inner_params in nested.items():
+            inner = getattr(self, name)
+            if not isinstance(inner, Params):
+                raise ParameterError(
+                    f"{type(self).__name__}: cannot set {name + '__' + next(iter(inner_params))!r} because {name} is "
+                    f"{inner!r}, which has no parameters of its own."
+                )
+            inner.set_params(**inner_params)
 
     def replace(self, **params: Any) -> Self:
         """Return a copy with some parameters changed; the record itself, nested ones included, stays as it is."""

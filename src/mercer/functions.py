@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, copy_numpy, namespace
+from mercer.backend import as_like, clip, copy_numpy, device, namespace
 from mercer.exceptions import DataError, parameter_error
 
 __all__ = ["QuantileFunction", "check_levels", "interpolation", "refine"]
@@ -45,7 +45,7 @@ def refine(nodes: Any, at_least: int = 256) -> np.ndarray:
     parts = int(np.ceil(at_least / (len(distinct) - 1)))
     steps = np.arange(parts) / parts
     inner = distinct[:-1, None] + np.diff(distinct)[:, None] * steps
-    return np.append(inner.ravel(), distinct[-1])
+    return np.unique(np.append(inner.ravel(), distinct[-1]))  # nodes that differ by rounding leave no room between
 
 
 def check_levels(owner: object, levels: Any, name: str = "levels") -> np.ndarray:
@@ -89,9 +89,10 @@ class QuantileFunction:
     """
 
     def __init__(self, levels: Any, values: Any) -> None:
-        self.levels = np.asarray(levels, dtype=float)
-        if self.levels.ndim != 1 or np.any(np.diff(self.levels) <= 0):
-            raise DataError("QuantileFunction: levels must be strictly increasing.")
+        self.levels = np.asarray(copy_numpy(levels), dtype=float)
+        inside = self.levels.size > 0 and np.all((self.levels >= 0) & (self.levels <= 1))
+        if self.levels.ndim != 1 or not inside or np.any(np.diff(self.levels) <= 0):
+            raise DataError("QuantileFunction: levels must be strictly increasing probabilities, at least one.")
         if values.ndim != 2 or values.shape[1] != len(self.levels):
             raise DataError(
                 f"QuantileFunction: values must have shape (n, {len(self.levels)}); got {tuple(values.shape)}."
@@ -146,8 +147,7 @@ class QuantileFunction:
             raise DataError(
                 f"QuantileFunction.cdf: y must have {len(self)} rows, one for each function; got {flat.shape[0]}."
             )
-        values = xp.sort(self.values, axis=1)  # F does not depend on the order in which Q takes its values
-        columns = [_cdf(values, self.levels, flat[:, j]) for j in range(flat.shape[1])]
+        columns = [_cdf(self.values, self.levels, flat[:, j : j + 1]) for j in range(flat.shape[1])]
         answer = xp.stack(columns, axis=1)
         return answer[:, 0] if y.ndim == 1 else answer
 
@@ -160,23 +160,24 @@ class QuantileFunction:
         if len(grid) == 1:
             return xp.zeros_like(self.values) + as_like(np.zeros((1, size)), self.values) + self.values
         share = np.clip((uniform - grid[right - 1]) / (grid[right] - grid[right - 1]), 0, 1)
-        low = xp.take_along_axis(self.values, xp.asarray(right - 1), axis=1)
-        high = xp.take_along_axis(self.values, xp.asarray(right), axis=1)
+        index = xp.asarray(right, device=device(self.values))
+        low = xp.take_along_axis(self.values, index - 1, axis=1)
+        high = xp.take_along_axis(self.values, index, axis=1)
         return low + as_like(share, self.values) * (high - low)
 
 
 def _cdf(values: Any, levels: np.ndarray, y: Any) -> Any:
-    """Invert rows of increasing values at one y each."""
+    """Return |{θ: Q_i(θ) ≤ y_i}|: the shares of the cells in which Q_i is below y_i, and the atoms at the ends.
+
+    This is the definition, so that it holds for a Q that crosses, too. ``y`` has shape (n, 1).
+    """
     xp = namespace(values)
-    size = values.shape[1]
-    grid = as_like(levels, values)
-    below = xp.sum(xp.astype(values <= y[:, None], xp.int64), axis=1)
-    left = xp.where(below > 0, below - 1, xp.zeros_like(below))
-    right = xp.where(below < size, below, xp.full_like(below, size - 1))
-    low = xp.take_along_axis(values, left[:, None], axis=1)[:, 0]
-    high = xp.take_along_axis(values, right[:, None], axis=1)[:, 0]
+    start, stop = values[:, :-1], values[:, 1:]
+    low, high = xp.where(start < stop, start, stop), xp.where(start < stop, stop, start)
     width = xp.where(high > low, high - low, xp.ones_like(low))
-    share = (y - low) / width
-    answer = xp.take(grid, left) + share * (xp.take(grid, right) - xp.take(grid, left))
-    answer = xp.where(below == 0, xp.zeros_like(answer), answer)
-    return xp.where(below == size, xp.ones_like(answer), answer)
+    share = xp.where(high <= y, xp.ones_like(low), clip((y - low) / width, 0.0, 1.0))
+    share = xp.where(low > y, xp.zeros_like(low), share)
+    lengths = np.concatenate([levels[:1], np.diff(levels), 1 - levels[-1:]])
+    atoms = xp.astype(values <= y, share.dtype)
+    answer = xp.concat([atoms[:, :1], share, atoms[:, -1:]], axis=1) @ as_like(lengths, share)
+    return clip(answer, 0.0, 1.0)

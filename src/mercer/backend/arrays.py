@@ -51,11 +51,15 @@ def require_numpy(owner: object, remedy: str, *arrays: Array) -> None:
 
 
 def as_like(values: Any, like: Array) -> Array:
-    """Return ``values`` as an array of the library, device and floating dtype of ``like``."""
+    """Return ``values`` as an array of the library, device and floating dtype of ``like``.
+
+    Where ``like`` holds integers or booleans it is the default floating dtype, so that no value is truncated.
+    """
     xp = namespace(like)
+    dtype = like.dtype if xp.isdtype(like.dtype, ("real floating", "complex floating")) else xp.asarray(0.0).dtype
     if compat.is_array_api_obj(values) and namespace(values) is xp:
-        return xp.astype(values, like.dtype, copy=False)
-    return xp.asarray(copy_numpy(values), dtype=like.dtype, device=device(like))
+        return xp.astype(values, dtype, copy=False)
+    return xp.asarray(copy_numpy(values), dtype=dtype, device=device(like))
 
 
 def copy_numpy(array: Any) -> np.ndarray:

@@ -46,7 +46,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
         Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood.
     output_kernel : Kernel, str or callable, default=None
-        k_Θ on levels. By default ``Gaussian(gamma=5.0)``.
+        k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from a closed-form leave-one-out error of the square loss (see Notes).
     measure : MeasureRule, default=None
@@ -215,7 +215,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
 
     def _operator_valued_kernel(self, X, measure):
         kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel)
-        output_kernel = Gaussian(5.0) if self.output_kernel is None else as_kernel(self.output_kernel)
+        output_kernel = Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel)
         return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
 
     def _loss(self) -> Loss:

@@ -66,6 +66,8 @@ class KernelGram(LinearOperator):
 
     def columns(self, index: int) -> Any:
         """Return one column."""
+        if self.kernel.pairwise:  # X holds the matrix already, and a row of it is no point
+            return self._dense()[:, index]
         values = self.kernel(self.X, self.X[index : index + 1, :])[:, 0]
         return values if self.scale is None else values * self.scale * self.scale[index]
 

@@ -41,7 +41,7 @@ def conjugate_gradient(
     x : array
     n_iter : int
     relative_residual : float
-        Compare it with ``tolerance``: it is larger when ``max_iter`` was reached.
+        Compare it with ``tolerance``: it is larger when ``max_iter`` was reached or the map is not positive definite.
 
     Examples
     --------
@@ -64,7 +64,10 @@ def conjugate_gradient(
         if relative <= tolerance or product <= 0:
             return x, n_iter - 1, relative
         image = apply(direction)
-        step = product / float(xp.sum(direction * image))
+        curvature = float(xp.sum(direction * image))
+        if curvature <= 0:  # the map is not positive definite: no step decreases the residual
+            return x, n_iter - 1, relative
+        step = product / curvature
         x = x + step * direction
         residual = residual - step * image
         shaped = residual if precondition is None else precondition(residual)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from mercer import backend
-from mercer.backend import is_numpy, machine_epsilon, namespace
+from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
@@ -32,6 +34,7 @@ class Eigen:
         return self.vectors * namespace(self.values).sqrt(self.values)[None, :]
 
 
+@singledispatch
 def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float = 0.25) -> Eigen:
     """Return the eigenpairs of a PSD operator, leaving out at most ``tolerance`` of its trace.
 
@@ -47,15 +50,18 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
     max_rank_share : float, default=0.25
         Share of the size beyond which the dense decomposition is cheaper.
     """
-    if isinstance(operator, LowRank):
-        return _eigen_of_factor(operator.factor, tolerance)
     n = operator.shape[0]
-    if tolerance > 0 and n > 100 and is_numpy(operator.like):
+    if tolerance > 0 and n > 100 and is_numpy(operator.like) and hasattr(operator, "columns"):
         factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n))
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
     values, vectors = backend.eigh(operator.to_dense(max_bytes=2**36))
     return _leading(values, vectors, tolerance)
+
+
+@eigh.register
+def _(operator: LowRank, tolerance: float = 0.0, max_rank_share: float = 0.25) -> Eigen:
+    return _eigen_of_factor(operator.factor, tolerance)
 
 
 def _eigen_of_factor(factor: Any, tolerance: float, already_left_out: float = 0.0) -> Eigen:
@@ -82,31 +88,63 @@ def _leading(values: Any, vectors: Any, tolerance: float, already_left_out: floa
     dropped = int(xp.sum(xp.astype((tail <= tolerance) | (values <= floor), xp.int64)))
     dropped = min(dropped, size - 1) if size and top > 0 else size
     left_out = float(tail[dropped - 1]) if dropped else 0.0
-    return Eigen(xp.flip(values[dropped:], axis=0), xp.flip(vectors[:, dropped:], axis=1), left_out + already_left_out)
+    values, vectors = xp.flip(values[dropped:], axis=0), xp.flip(vectors[:, dropped:], axis=1)
+    if is_numpy(vectors):  # a flipped view would be copied at each product
+        vectors = np.ascontiguousarray(vectors)
+    return Eigen(values, vectors, left_out + already_left_out)
 
 
-def norm2(operator: LinearOperator, steps: int = 100) -> float:
-    """Return the largest eigenvalue of a PSD operator: exact for stored matrices up to 500 rows, else a bound
-    a few per cent above the power-iteration estimate.
-    """  # noqa: D205
+@singledispatch
+def norm2(operator: LinearOperator, steps: int = 60) -> float:
+    """Return the largest eigenvalue of a PSD operator, or a number at most a few per cent above it.
+
+    It is exact up to 500 rows. Beyond, it is 2 % more than the Lanczos estimate from a random start (always the same
+    one), which is below the truth by much less, and never more than the trace.
+
+    Parameters
+    ----------
+    operator : LinearOperator
+        Positive semi-definite.
+    steps : int, default=60
+        Limit on the number of products.
+    """
     xp = namespace(operator.like)
-    if isinstance(operator, LowRank):
-        operator = Dense(operator.factor.T @ operator.factor)
     n = operator.shape[0]
+    if n == 0:
+        return 0.0
     if n <= 500:
-        matrix = operator.to_dense()
-        return max(float(xp.max(backend.eigh(matrix)[0])), 0.0)
-    vector = xp.sqrt(xp.abs(operator.diagonal()))[:, None] + 1e-3
-    estimate = 0.0
-    for _ in range(steps):
-        size = float(xp.sqrt(xp.sum(vector * vector)))
-        if size == 0:
-            return 0.0
-        vector = operator.apply(vector / size)
-        last, estimate = estimate, float(xp.sqrt(xp.sum(vector * vector)))
-        if estimate - last <= 1e-3 * estimate:
+        return max(float(xp.max(backend.eigh(operator.to_dense())[0])), 0.0)
+    return min(1.02 * _lanczos(operator, steps), float(xp.sum(operator.diagonal())))
+
+
+@norm2.register
+def _(operator: LowRank, steps: int = 60) -> float:
+    return norm2(Dense(operator.factor.T @ operator.factor), steps)
+
+
+def _lanczos(operator: LinearOperator, steps: int) -> float:
+    """Return the largest Ritz value of a Krylov space; no reorthogonalisation, as copies of a Ritz value do no harm."""
+    like = operator.like
+    xp = namespace(like)
+    vector = as_like(np.random.default_rng(0).normal(size=(operator.shape[0], 1)), like)
+    vector = vector / xp.sqrt(xp.sum(vector * vector))
+    last, off, estimate = xp.zeros_like(vector), 0.0, 0.0
+    tridiagonal = np.zeros((steps, steps))
+    for k in range(steps):
+        image = operator.apply(vector) - off * last
+        on = float(xp.sum(image * vector))
+        tridiagonal[k, k] = on
+        image = image - on * vector
+        off = float(xp.sqrt(xp.sum(image * image)))
+        values, vectors = np.linalg.eigh(tridiagonal[: k + 1, : k + 1])
+        estimate = max(float(values[-1]), 0.0)
+        residual = off * abs(vectors[-1, -1])
+        # some eigenvalue is this near; a few more steps make it the largest one
+        if residual <= 1e-12 * estimate or (residual <= 1e-3 * estimate and k >= 7) or k == steps - 1:
             break
-    return 1.02 * estimate
+        tridiagonal[k, k + 1] = tridiagonal[k + 1, k] = off
+        last, vector = vector, image / off
+    return estimate
 
 
 @singledispatch

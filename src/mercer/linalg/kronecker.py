@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import namespace
+from mercer.backend import device, namespace
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
 from mercer.linalg.operators import LinearOperator
 
@@ -87,7 +87,7 @@ class Kronecker(LinearOperator):
         left, right = self.left.to_dense(), self.right.to_dense()
         n, m = left.shape[0], right.shape[0]
         matrix = xp.reshape(left[:, None, :, None] * right[None, :, None, :], (n * m, n * m))
-        ones = xp.ones((n, m), dtype=matrix.dtype)
+        ones = xp.ones((n, m), dtype=matrix.dtype, device=device(matrix))
         root = xp.reshape(self.whiten(ones), (-1,))
         return matrix * root[None, :] / root[:, None]
 
@@ -109,6 +109,16 @@ class Kronecker(LinearOperator):
         eigen = self.eigh()
         gain = 1 / (eigen.spectrum + shift) - 1 / shift
         return rhs / shift + eigen.synthesise(gain * eigen.analyse(rhs))
+
+
+@norm2.register
+def _(operator: Kronecker) -> float:
+    return operator.norm2()
+
+
+@eigh.register(Kronecker)
+def _(operator: Kronecker, tolerance: float = 0.0) -> KroneckerEigen:
+    return operator.eigh(tolerance)
 
 
 @solve.register

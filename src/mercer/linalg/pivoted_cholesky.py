@@ -43,7 +43,9 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
     if residual.min() < 0:
         raise DataError(f"A kernel matrix must be positive semi-definite; its diagonal has {residual.min():.3g}.")
     rows = np.empty((min(limit, 64), n), dtype=residual.dtype)  # row r holds column r of F
-    floor = np.finfo(residual.dtype).eps * max(float(residual.max()), np.finfo(residual.dtype).tiny)
+    epsilon = float(np.finfo(residual.dtype).eps)
+    floor = epsilon * max(float(residual.max()), np.finfo(residual.dtype).tiny)
+    slack = max(100 * n * epsilon, 1e-9) * float(residual.sum())  # as for the eigenvalues in eigh
     for rank in range(limit + 1):
         pivot = int(residual.argmax())
         if residual.sum() <= tolerance or residual[pivot] <= floor:
@@ -55,6 +57,11 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
         column = operator.columns(pivot) - rows[:rank, pivot] @ rows[:rank]
         rows[rank] = column / np.sqrt(residual[pivot])
         residual -= rows[rank] ** 2
+        if residual.min() < -slack:
+            raise DataError(
+                "A kernel matrix must be positive semi-definite; a pivoted Cholesky factorisation left "
+                f"{residual.min():.3g} on its diagonal. For a precomputed matrix, shift or clip its spectrum first."
+            )
         np.maximum(residual, 0, out=residual)
         residual[pivot] = 0
     return None

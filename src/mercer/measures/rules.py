@@ -197,23 +197,20 @@ class Points(MeasureRule):
 
     Examples
     --------
-    >>> Points([0.1, 0.5, 0.9]).build().weights.sum()
-    1.0
+    >>> Points([0.1, 0.5], [2.0, 3.0]).build().total
+    5.0
     """
 
     points: Any
     weights: Any = None
 
     def _check(self) -> None:
-        try:
-            points = np.asarray(self.points, dtype=float)
-            weights = None if self.weights is None else np.asarray(self.weights, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise parameter_error(self, "points", self.points, "numbers of shape (m,) or (m, d)") from error
+        points = self._numbers("points", "numbers of shape (m,) or (m, d)")
         if points.ndim not in (1, 2) or points.size == 0 or not np.all(np.isfinite(points)):
             raise parameter_error(self, "points", self.points, "finite numbers of shape (m,) or (m, d), m >= 1")
-        if weights is None:
+        if self.weights is None:
             return
+        weights = self._numbers("weights", f"{len(points)} numbers, one per point")
         if weights.shape != points.shape[:1]:
             raise parameter_error(self, "weights", self.weights, f"{len(points)} numbers, one per point")
         if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not np.any(weights > 0):
@@ -224,6 +221,12 @@ class Points(MeasureRule):
                 "non-negative, finite and not all zero",
                 "Negative quadrature weights destroy convexity.",
             )
+
+    def _numbers(self, name: str, allowed: str) -> np.ndarray:
+        try:
+            return np.asarray(getattr(self, name), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise parameter_error(self, name, getattr(self, name), allowed) from error
 
     def nodes(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         points = np.asarray(self.points, dtype=float)

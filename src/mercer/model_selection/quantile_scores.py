@@ -37,12 +37,14 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
 
     Examples
     --------
-    >>> float(integrated_pinball(np.array([1.0]), np.array([[0.0, 3.0]]), [0.1, 0.9]))
-    0.15000000000000002
+    >>> integrated_pinball(np.array([1.0]), np.array([[0.0, 3.0]]), [0.25, 0.75])
+    0.375
     """
     y, quantiles, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(levels, dtype=float)
-    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(weights, dtype=float)
+    levels = np.asarray(copy_numpy(levels), dtype=float)
+    if quantiles.shape != (len(y), len(levels)):
+        raise DataError(f"quantiles must have shape ({len(y)}, {len(levels)}); got {quantiles.shape}.")
+    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(copy_numpy(weights), dtype=float)
     residual = y[:, None] - quantiles
     return float(share @ np.maximum(levels * residual, (levels - 1) * residual) @ weights)
 
@@ -50,7 +52,7 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
 def d2_integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
     """Return 1 − integrated pinball of the predictions / that of the quantiles of y itself."""
     values, _, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(levels, dtype=float)
+    levels = np.asarray(copy_numpy(levels), dtype=float)
     columns = np.broadcast_to(values[:, None], (len(values), len(levels)))
     null = np.broadcast_to(weighted_quantile(columns, share, levels), columns.shape)
     reference = integrated_pinball(values, null, levels, weights, sample_weight)
@@ -63,22 +65,33 @@ def d2_integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = No
 def mean_crps(y: Any, function: QuantileFunction, sample_weight: Any = None) -> float:
     """Return the mean continuous ranked probability score 2 ∫₀¹ pinball_θ(y − Q(θ)) dθ.
 
-    The integral is exact for the piecewise linear Q on its grid up to the cell in which Q crosses y, where the
-    trapezoidal rule is used.
+    The integral is exact for the piecewise linear Q.
+
+    Examples
+    --------
+    >>> mean_crps(np.array([1.0]), QuantileFunction([0.5], np.array([[3.0]])))  # a point mass: the absolute error
+    2.0
     """
+    y, values, share = _prepare(y, function.values, sample_weight)
     levels = np.concatenate([[0.0], function.levels, [1.0]])
-    values = copy_numpy(function.values).astype(float)
-    values = np.concatenate([values[:, :1], values, values[:, -1:]], axis=1)
-    weights = np.zeros(len(levels))
-    half = np.diff(levels) / 2
-    weights[:-1] += half
-    weights[1:] += half
-    return 2 * integrated_pinball(y, values, levels, weights, sample_weight)
+    residual = y[:, None] - np.concatenate([values[:, :1], values, values[:, -1:]], axis=1)
+    left, right = residual[:, :-1], residual[:, 1:]
+    below, above = levels[:-1], levels[1:]
+    # pinball is θr + (−r)₊ with r linear in each cell: Simpson's rule is exact for θr ...
+    slanted = (below * left + (below + above) * (left + right) + above * right) / 6
+    # ... and (−r)₊ is a trapezium, or a triangle where r changes its sign
+    negative = (np.maximum(-left, 0) + np.maximum(-right, 0)) / 2
+    crosses = left * right < 0
+    height = np.maximum(np.maximum(-left, -right), 0)
+    negative = np.where(crosses, height**2 / (2 * np.where(crosses, np.abs(left - right), 1)), negative)
+    return float(2 * share @ (slanted + negative) @ np.diff(levels))
 
 
 def coverage(y: Any, interval: Any, sample_weight: Any = None) -> float:
     """Return the share of targets inside their intervals, ends included; ``interval`` has shape (n, 2)."""
     y, interval, share = _prepare(y, interval, sample_weight)
+    if interval.shape != (len(y), 2):
+        raise DataError(f"interval must have shape ({len(y)}, 2); got {interval.shape}.")
     return float(share @ ((interval[:, 0] <= y) & (y <= interval[:, 1])))
 
 

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from mercer._params import check_number
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg import Kronecker
 from mercer.losses.base import Loss
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
-from mercer.problems.intercept import best_intercept, zero_sum
+from mercer.problems.intercept import best_intercept, node_mean, zero_sum
 
 __all__ = ["DualProblem"]
 
@@ -72,6 +72,8 @@ class DualProblem:
         if not bool(xp.all(xp.isfinite(Y))):
             raise DataError("DualProblem: Y must be finite (NaN marks entries that were not observed).")
         weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
+        if tuple(weight.shape) != (Y.shape[0],):
+            raise DataError(f"DualProblem: sample_weight must have shape {(Y.shape[0],)}; got {tuple(weight.shape)}.")
         if not bool(xp.all(xp.isfinite(weight))) or not bool(xp.all(weight > 0)):
             raise DataError("DualProblem: sample weights must be positive and finite; drop rows of weight 0.")
         loss.check_targets(Y, measure)
@@ -111,6 +113,14 @@ class DualProblem:
         return self.risk(H, b), b
 
     @cached_property
+    def trivial(self) -> bool:
+        """Whether the intercept-only model fits perfectly (up to the rounding of b), so that it is optimal."""
+        xp = namespace(self.Y)
+        value, b = self.null_model
+        error = float(xp.max(xp.abs(self.cut(self.Y - b[None, :]))))
+        return value == 0 or error <= 8 * machine_epsilon(self.Y) * float(xp.max(xp.abs(self.Y)))
+
+    @cached_property
     def unit(self) -> float:
         """Typical residual over typical dual variable at the intercept-only model: the natural step of a prox.
 
@@ -148,11 +158,11 @@ class DualProblem:
         values = self.loss.value(self.Y, H + b[None, :], self.measure)
         return float(self.sample_weight @ values) / self.Y.shape[0]
 
-    def intercept(self, H: Any) -> Any:
-        """Return the best b for predictions H, zeros without an intercept; shape (m,)."""
+    def intercept(self, H: Any, A: Any = None) -> Any:
+        """Return the best b for predictions H, zeros without an intercept; shape (m,). A may help to find it."""
         if not self.fit_intercept:
             return namespace(self.Y).zeros_like(self.Y[0, :])
-        return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure)
+        return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure, A)
 
     def certificate(self, A: Any, H: Any = None) -> Certificate:
         """Return the duality gap of a feasible A and of the model h_A with its best intercept.
@@ -166,7 +176,7 @@ class DualProblem:
         """
         n = self.Y.shape[0]
         H = self.predict(A) if H is None else H
-        b = self.intercept(H)
+        b = self.intercept(H, A)
         half_norm = self.inner(A, H) / (2 * n)
         primal = self.risk(H, b) + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
@@ -183,17 +193,15 @@ class DualProblem:
 
         if not self.fit_intercept:
             return prox(Z)
-        return zero_sum(prox, Z, self.sample_weight, coupled=not self.loss.pointwise)
+        return zero_sum(prox, Z, self.sample_weight, self.measure, pointwise=self.loss.pointwise)[0]
 
     def feasible(self, A: Any) -> Any:
-        """Return the nearest feasible dual array (nearly so for norm losses with an intercept)."""
+        """Return the nearest feasible dual array, up to rounding."""
         A = self.conjugate_prox(A, 0.0)
         if not self.fit_intercept or self.loss.pointwise:
             return A
         xp = namespace(A)
-        share = self.sample_weight / xp.sum(self.sample_weight)
-        if self.measure.observed is None:
-            A = A - (share @ A)[None, :]
+        A = self.cut(A - node_mean(A, self.sample_weight, self.measure)[None, :])  # what rounding has left
         for digits in range(12, 0, -1):  # rounding may leave a row just outside its ball
             if bool(xp.all(xp.isfinite(self.loss.conjugate(self.Y, A, self.measure)))):
                 break

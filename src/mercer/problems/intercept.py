@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from mercer.backend import machine_epsilon, namespace
+from mercer.backend import as_like, device, machine_epsilon, namespace
 from mercer.losses.base import Loss
+from mercer.losses.domain import observed_only
 from mercer.measures import Measure
 
-__all__ = ["best_intercept", "zero_sum"]
+__all__ = ["best_intercept", "node_mean", "zero_sum"]
 
 
-def best_intercept(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure) -> Any:
+def best_intercept(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure, start: Any = None) -> Any:
     """Return argmin_b Σ_i s_i L_i(h_i + b), shape (m,): the midpoint where a node has an interval of minimisers.
 
     A loss that knows the answer gives it (``Loss.intercept``). For other pointwise losses the derivative is a
-    monotone function of b at each node, whose sign change is bracketed; norm losses take a splitting method.
+    monotone function of b at each node, whose sign change is bracketed. Norm losses couple the nodes: smooth
+    ones take a quasi-Newton method, others the method of multipliers.
+
+    Parameters
+    ----------
+    loss, Y, H, sample_weight, measure
+        What is minimised.
+    start : array of shape (n, m), optional
+        A dual array with Σ_i s_i a_i = 0 where one is known: the multipliers to start from.
     """
     known = loss.intercept(Y, H, sample_weight, measure)
     if known is not None:
         return known
-    return (_pointwise if loss.pointwise else _by_splitting)(loss, Y, H, sample_weight, measure)
+    if loss.pointwise:
+        return _pointwise(loss, Y, H, sample_weight, measure)
+    if loss.smooth:
+        return _smooth(loss, Y, H, sample_weight, measure)
+    return _by_multipliers(loss, Y, H, sample_weight, measure, start)
 
 
 def _slope(loss: Loss, Y: Any, H: Any, b: Any, sample_weight: Any, measure: Measure) -> Any:
@@ -41,8 +55,11 @@ def _pointwise(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure)
         low = xp.where(open_low, low - spread, low)
         high = xp.where(open_high, high + spread, high)
         spread = 2 * spread
-    left = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) >= 0, low, high)
-    right = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) > 0, low, high)
+    # ties of weights on both sides of an interval survive rounding
+    steep = xp.maximum(*(xp.abs(loss.gradient(Y, H + b[None, :], measure)) for b in (low, high)))
+    slack = 4 * Y.shape[0] ** 0.5 * machine_epsilon(Y) * (sample_weight @ steep)
+    left = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) >= -slack, low, high)
+    right = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) > slack, low, high)
     return (left + right) / 2
 
 
@@ -56,82 +73,184 @@ def _bisect(beyond: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return (low + high) / 2
 
 
-def _by_splitting(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure, steps: int = 200) -> Any:
-    """Douglas–Rachford on b = z_i − h_i: average, then one prox per sample."""
+def node_mean(array: Any, sample_weight: Any, measure: Measure) -> Any:
+    """Return Σ_i s_i a_ij / Σ_i s_i over the observed entries of each node, 0 where there are none; shape (m,)."""
+    xp = namespace(array)
+    if measure.observed is None:
+        return sample_weight @ array / xp.sum(sample_weight)
+    total = sample_weight @ xp.astype(measure.observed, array.dtype)
+    return sample_weight @ observed_only(array, measure) / xp.where(total > 0, total, xp.ones_like(total))
+
+
+def _smooth(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure) -> Any:
     xp = namespace(Y)
     share = sample_weight / xp.sum(sample_weight)
-    b = share @ (Y - H)
-    shift = xp.zeros_like(Y)
-    scale = float(xp.max(xp.abs(Y - H - b[None, :])))
-    for _ in range(steps):
-        Z = loss.prox(Y, H + b[None, :] - shift, 1.0, measure)
-        last, b = b, share @ (Z + shift - H)
-        shift = shift + Z - H - b[None, :]
-        if float(xp.max(xp.abs(b - last))) <= 1e-12 * scale:
-            break
-    return b
-
-
-def zero_sum(prox: Callable[[Any], Any], Z: Any, sample_weight: Any, *, coupled: bool, start: Any = None) -> Any:
-    """Return A = prox(Z − ν) with ν ∈ R^m such that Σ_i s_i a_i = 0.
-
-    This is the prox of the same function on {A: Σ_i s_i a_i = 0}. With ``coupled=False`` the sum at a node
-    depends on ν at that node only, and a bracketing secant method finds it; norm losses couple the nodes.
-    """
-    total = namespace(Z).sum(sample_weight)
-    return (_coupled_root if coupled else _separable_root)(
-        prox, Z, sample_weight / total, namespace(Z).zeros_like(Z[0, :]) if start is None else start
+    b = node_mean(Y - H, sample_weight, measure)
+    tiny = 4 * machine_epsilon(Y) * float(xp.max(xp.abs(loss.gradient(Y, H + b[None, :], measure))))
+    return _quasi_newton(
+        lambda b: share @ loss.gradient(Y, H + b[None, :], measure), b, as_like(measure.weights, Y), tiny
     )
 
 
+def _by_multipliers(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure, A: Any) -> Any:
+    """Proximal steps of growing length in the dual, min_A Σ_i s_i[L_i*(−a_i) + ⟨a_i, h_i⟩] s.t. Σ_i s_i a_i = 0.
+
+    b is the multiplier of the constraint; the iteration stops on the gap between the two.
+    """
+    xp = namespace(Y)
+    share = sample_weight / xp.sum(sample_weight)
+    b = node_mean(Y - H, sample_weight, measure)
+    residual = Y - H - b[None, :]
+    slope = loss.gradient(Y, H + b[None, :], measure)
+    top, bottom = (float(share @ measure.inner(array, array)) for array in (residual, slope))
+    t = math.sqrt(top / bottom) if top > 0 and bottom > 0 else 1.0  # the natural length, in units of y/α
+    A = xp.zeros_like(Y) if A is None else A
+    best, lowest = b, float(share @ loss.value(Y, H + b[None, :], measure))
+    bound = -math.inf
+    for _ in range(40):
+        if lowest - bound <= 4 * machine_epsilon(Y) ** 0.75 * abs(lowest):
+            break
+
+        def prox(array, t=t):
+            return observed_only(loss.conjugate_prox(Y, array, t, measure), measure)
+
+        A, shift = zero_sum(prox, A - t * H, sample_weight, measure, start=t * b, pointwise=False)
+        b = shift / t
+        value = float(share @ loss.value(Y, H + b[None, :], measure))
+        dual = -float(share @ (loss.conjugate(Y, A, measure) + measure.inner(A, H)))
+        if not (value < lowest or dual > bound):  # rounding has the last word
+            break
+        if value < lowest:
+            best, lowest = b, value
+        bound = max(bound, dual)
+        t *= 4
+    return best
+
+
+def zero_sum(
+    prox: Callable[[Any], Any],
+    Z: Any,
+    sample_weight: Any,
+    measure: Measure,
+    *,
+    pointwise: bool,
+    start: Any = None,
+) -> tuple[Any, Any]:
+    """Return A = prox(Z − ν) and ν ∈ R^m such that Σ_i s_i a_i = 0.
+
+    This is the prox of the same function on {A: Σ_i s_i a_i = 0}. With ``pointwise`` the sum at a node
+    depends on ν at that node only, and a bracketing secant method finds it; norm losses couple the nodes.
+    """
+    xp = namespace(Z)
+    share = sample_weight / xp.sum(sample_weight)
+    start = xp.zeros_like(Z[0, :]) if start is None else start
+    if pointwise:
+        shift = _separable_root(prox, Z, share, start)
+    else:  # the gradient of a convex function of ν, with Lipschitz constant 1 in L²(μ)
+        tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - start[None, :])))), 1e-300)
+        weights = as_like(measure.weights, Z)
+        shift = _quasi_newton(lambda shift: -(share @ prox(Z - shift[None, :])), start, weights, tiny)
+    return prox(Z - shift[None, :]), shift
+
+
 def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any) -> Any:
-    """Illinois method; as the mean is 1-Lipschitz and decreasing in ν, ν + mean never oversteps the root."""
+    """Bracket the root at each node, then shrink the bracket by false position and, every third time, by halves.
+
+    The mean is decreasing and 1-Lipschitz in ν; it is linear between kinks, where false position is exact.
+    """
     xp = namespace(Z)
-    A = prox(Z - shift[None, :])
-    mean = share @ A
-    tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(A))), 1e-300)
-    other, other_mean, reach = shift, mean, 2.0
-    for _ in range(100):  # bracket
-        outside = (other_mean * mean > 0) & (xp.abs(other_mean) > tiny)
-        if not bool(xp.any(outside)):
+
+    def mean_at(shift):
+        return share @ prox(Z - shift[None, :])
+
+    low, low_mean = shift, mean_at(shift)
+    high, high_mean, reach = low, low_mean, 2.0
+    tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - shift[None, :])))), 1e-300)
+    for _ in range(100):
+        same = (low_mean * high_mean > 0) & (xp.abs(high_mean) > tiny)
+        if not bool(xp.any(same)):
             break
-        other = xp.where(outside, shift + reach * mean, other)
-        other_mean = share @ prox(Z - other[None, :])
+        low, low_mean = xp.where(same, high, low), xp.where(same, high_mean, low_mean)
+        high = xp.where(same, high + reach * high_mean, high)
+        high_mean = mean_at(high)
         reach *= 2
-    for _ in range(60):
-        done = (xp.abs(mean) <= tiny) | (xp.abs(other_mean) <= tiny)
-        if bool(xp.all(done)):
+    best = xp.where(xp.abs(low_mean) < xp.abs(high_mean), low, high)
+    smallest = xp.minimum(xp.abs(low_mean), xp.abs(high_mean))
+    for k in range(1, 200):
+        if bool(xp.all(smallest <= tiny)):
             break
-        gap = other_mean - mean
-        guess = xp.where(gap == 0, shift, shift - mean * (other - shift) / xp.where(gap == 0, 1.0 + gap, gap))
-        guess_mean = share @ prox(Z - guess[None, :])
-        crossed = guess_mean * other_mean <= 0
-        shift_next = xp.where(crossed, other, shift)
-        mean_next = xp.where(crossed, other_mean, mean / 2)
-        shift = xp.where(done, shift, shift_next)
-        mean = xp.where(done, mean, mean_next)
-        other = xp.where(done, other, guess)
-        other_mean = xp.where(done, other_mean, guess_mean)
-    best = xp.where(xp.abs(other_mean) < xp.abs(mean), other, shift)
-    return prox(Z - best[None, :])
+        gap = high_mean - low_mean
+        guess = low - low_mean * (high - low) / xp.where(gap == 0, xp.ones_like(gap), gap)
+        guess = (low + high) / 2 if k % 3 == 0 else guess
+        mean = mean_at(guess)
+        better = xp.abs(mean) < smallest
+        best, smallest = xp.where(better, guess, best), xp.where(better, xp.abs(mean), smallest)
+        replace_low = mean * low_mean > 0
+        low, low_mean = xp.where(replace_low, guess, low), xp.where(replace_low, mean, low_mean)
+        high, high_mean = xp.where(replace_low, high, guess), xp.where(replace_low, high_mean, mean)
+    return best
 
 
-def _coupled_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any) -> Any:
-    """Barzilai–Borwein steps on the convex function of ν whose gradient is −mean of prox(Z − ν)."""
-    xp = namespace(Z)
-    A = prox(Z - shift[None, :])
-    mean = share @ A
-    tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(A))), 1e-300)
-    step = 1.0
-    for _ in range(200):
-        if float(xp.max(xp.abs(mean))) <= tiny:
+def _quasi_newton(gradient: Callable[[Any], Any], x: Any, weights: Any, tiny: float, steps: int = 500) -> Any:
+    """Minimise a smooth convex function on L²(μ), given its gradient there: BFGS in whitened coordinates.
+
+    The line search asks only for a smaller slope along the direction, so that values (and their cancellation)
+    are never needed. Returns the point of the smallest gradient once that is at most ``tiny`` or rounding stops it.
+    """
+    xp = namespace(x)
+    root = xp.sqrt(weights)
+    g = root * gradient(x)
+    best, smallest = x, float(xp.max(xp.abs(g / root)))
+    inverse, idle = None, 0
+    for _ in range(steps):
+        patience = 5 if smallest <= 1e4 * tiny else 50  # near rounding, and far from it
+        if smallest <= tiny or idle >= patience:
             break
-        moved = shift + step * mean
-        A = prox(Z - moved[None, :])
-        new_mean = share @ A
-        change, difference = moved - shift, mean - new_mean
-        curvature = float(xp.sum(change * difference))
-        step = float(xp.sum(change * change)) / curvature if curvature > 0 else 1.0
-        step = min(max(step, 1.0), 1e6)
-        shift, mean = moved, new_mean
-    return A
+        direction = -g if inverse is None else -(inverse @ g)
+        if inverse is not None and float(direction @ g) >= 0:
+            inverse, direction = None, -g
+        length, new = _search(gradient, x, direction, g, root)
+        if length == 0:
+            if inverse is None:
+                break
+            inverse = None
+            continue
+        move, change = length * direction, new - g
+        x, g = x + move / root, new
+        size = float(xp.max(xp.abs(g / root)))
+        idle = 0 if size < smallest else idle + 1
+        if size < smallest:
+            best, smallest = x, size
+        inverse = _update(inverse, move, change)
+    return best
+
+
+def _search(gradient: Callable[[Any], Any], x: Any, direction: Any, g: Any, root: Any) -> tuple[float, Any]:
+    """Return a length at which the slope along the direction is at most half of what it was, and the gradient."""
+    slope = float(direction @ g)
+    low, high, length, new = 0.0, math.inf, 1.0, g
+    for _ in range(40):
+        new = root * gradient(x + length * direction / root)
+        ahead = float(direction @ new)
+        if abs(ahead) <= 0.5 * abs(slope):
+            return length, new
+        low, high = (length, high) if ahead < 0 else (low, length)
+        length = 4 * length if math.isinf(high) else (low + high) / 2
+    return (low, root * gradient(x + low * direction / root)) if low > 0 else (0.0, g)
+
+
+def _update(inverse: Any, move: Any, change: Any) -> Any:
+    """Return the BFGS inverse Hessian after a move with the given change of gradient; None starts one."""
+    xp = namespace(move)
+    curvature = float(move @ change)
+    if not curvature > 0:
+        return inverse
+    if inverse is None:
+        inverse = (curvature / float(change @ change)) * xp.eye(move.shape[0], dtype=move.dtype, device=device(move))
+    turned = (inverse @ change) / curvature
+    gain = (1 + float(change @ turned)) / curvature
+    return (
+        inverse
+        + gain * move[:, None] * move[None, :]
+        - (turned[:, None] * move[None, :] + move[:, None] * turned[None, :])
+    )

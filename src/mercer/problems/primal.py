@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.backend import namespace
+from mercer.backend import as_like, namespace
 from mercer.problems.certificate import Certificate
 from mercer.problems.dual import DualProblem
 
@@ -50,7 +50,8 @@ class PrimalProblem:
         value = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
         value += dual.alpha / 2 * float(xp.sum(B * B))
         slope = dual.cut(dual.loss.gradient(dual.Y, H, dual.measure))
-        slope = slope * dual.sample_weight[:, None] * dual.measure.weights[None, :] / n
+        weights = as_like(dual.measure.weights, H)
+        slope = slope * dual.sample_weight[:, None] * weights[None, :] / n
         gradient = self.features.T @ (slope @ self.output_features) + dual.alpha * B
         return value, gradient, xp.sum(slope, axis=0)
 
@@ -70,7 +71,7 @@ class PrimalProblem:
         half_norm = dual.inner(A, H_dual) / (2 * n)
         dual_value = risk + dual.inner(A, H) / n - half_norm
         if dual.fit_intercept:
-            off = xp.abs(dual.sample_weight @ A) * dual.measure.weights / n
+            off = xp.abs(dual.sample_weight @ A) * as_like(dual.measure.weights, H) / n
             dual_value -= float(xp.sum(off * xp.max(xp.abs(dual.cut(dual.Y - H)), axis=0)))
         primal = dual.risk(H_dual, b) + half_norm
         return Certificate(primal, dual_value, dual.null_model[0], b), A

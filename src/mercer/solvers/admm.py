@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
+from mercer.losses import Box
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.quadratic import RidgeStep, thin_eigen
@@ -77,87 +79,147 @@ class ADMM(Solver):
         self, problem: DualProblem, ridge: RidgeStep, init: Any, n_iter: int, monitor: Monitor
     ) -> tuple[Any, int, float]:
         """Run until the gap in the eigenbases is within 90 % of tol; return A, the step count and that gap."""
-        rho = self.rho * problem.unit
-        T = np.zeros(problem.shape, dtype=problem.Y.dtype) if init is None else np.array(init)
-        sweep = _Sweep(problem, ridge, self.relaxation)
-        sweep.start(T, rho)
-        next_check, interval = n_iter + 10, 10
+        sweep = _Sweep(problem, ridge, self.relaxation, self.rho * problem.unit)
+        T = np.zeros(problem.shape, dtype=problem.Y.dtype) if init is None else sweep.fixed_point(problem, init)
+        sweep.start(T)
+        next_check = n_iter + 10
         while True:
             n_iter += 1
-            sweep.step(T, rho)
-            if n_iter < next_check and n_iter < self.max_iter:
+            look = n_iter >= min(next_check, self.max_iter)
+            sweep.step(T, measure=look)
+            if not look:
                 continue
             A = problem.feasible(sweep.Z) if problem.fit_intercept else sweep.Z.copy()
             H = ridge.synthesise(ridge.spectrum * ridge.analyse(A))
             certificate = problem.certificate(A, H)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
                 return A, n_iter, certificate.relative_gap
-            rho = sweep.rebalance(T, rho)
-            interval = min(50, max(10, n_iter // 5))
-            next_check = n_iter + interval
+            sweep.rebalance(T)
+            next_check = n_iter + min(50, max(10, n_iter // 5))
 
 
 class _Sweep:
     """One pass over blocks of rows a step: finish the last ridge step, apply the prox, prepare the next one."""
 
-    def __init__(self, problem: DualProblem, ridge: RidgeStep, relaxation: float) -> None:
-        self.problem, self.ridge, self.relaxation = problem, ridge, relaxation
+    def __init__(self, problem: DualProblem, ridge: RidgeStep, relaxation: float, rho: float) -> None:
+        self.ridge, self.relaxation = ridge, relaxation
         n, m = problem.shape
-        self.Z = np.zeros((n, m), dtype=problem.Y.dtype)
         rows = max(1, BLOCK_ENTRIES // m)
         self.blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
-        self.measures = [problem.measure.rows(block) for block in self.blocks]
+        box = problem.loss.box(problem.Y, problem.measure)
+        if box is None or problem.measure.observed is not None:
+            self.prox: _LossProx | _BoxProx = _LossProx(problem)
+        else:
+            self.prox = _BoxProx(problem, box, rows)
+        self.set_rho(rho)
+        self.Z = np.zeros((n, m), dtype=problem.Y.dtype)
+        self._buffer = np.empty((rows, m), dtype=problem.Y.dtype)
 
-    def start(self, T: np.ndarray, rho: float) -> None:
+    def set_rho(self, rho: float) -> None:
+        self.rho = rho
+        self.prox.set_step(1 / rho)
+
+    def fixed_point(self, problem: DualProblem, A: np.ndarray) -> np.ndarray:
+        """Return T = A − (h_A + b)/ρ, which stays where it is when A is optimal."""
+        H = self.ridge.synthesise(self.ridge.spectrum * self.ridge.analyse(A))
+        return A - (H + problem.intercept(H)) / self.rho
+
+    def start(self, T: np.ndarray) -> None:
         """Apply the prox to T and gather what the first ridge step needs."""
-        self._pass(T, rho, None)
+        self._pass(T, None)
 
-    def step(self, T: np.ndarray, rho: float) -> None:
-        """T ← T + relaxation·(α − z), then z = prox(T); in place."""
-        self._pass(T, rho, self.ridge.correction(self.coordinates, self.total, rho))
+    def step(self, T: np.ndarray, measure: bool = False) -> None:
+        """T ← T + relaxation·(α − z), then z = prox(T), in place; ``measure`` also takes the two residuals."""
+        self._pass(T, self.ridge.correction(self.coordinates, self.total, self.rho), measure)
 
-    def _pass(self, T: np.ndarray, rho: float, correction: Any) -> None:
-        problem, ridge = self.problem, self.ridge
-        observed = problem.measure.observed
-        coordinates = np.zeros((ridge.left_in.shape[1], T.shape[1]), dtype=T.dtype)
-        total = np.zeros(T.shape[1], dtype=T.dtype)
-        self.moved = self.apart = 0.0
+    def _pass(self, T: np.ndarray, correction: Any, measure: bool = False) -> None:
+        ridge = self.ridge
+        (r, q), m = ridge.spectrum.shape, T.shape[1]
+        right_first = q * (r + m) < r * m
+        coordinates = np.zeros((r, q if right_first else m), dtype=T.dtype)
+        total = np.zeros(m, dtype=T.dtype)
+        apart = moved = 0.0
         if correction is not None:
             N, c = correction
-            back = N @ ridge.right_out.T
-        for block, measure in zip(self.blocks, self.measures, strict=True):
+            back = ridge.right_out.T if right_first else N @ ridge.right_out.T
+        for block in self.blocks:
             t, z = T[block], self.Z[block]
+            work = self._buffer[: len(t)]
             if correction is not None:  # α − z = z − t − U N Vᵀ − c
-                change = ridge.left_out[block] @ back
-                change += c
-                np.subtract(z, change, out=change)
-                change -= t
-                self.apart += float(np.vdot(change, change))
-                change *= self.relaxation
-                t += change
-            new = problem.loss.conjugate_prox(problem.Y[block], t, 1 / rho, measure)
-            if observed is not None:
-                new = np.where(observed[block], new, 0.0)
-            z -= new
-            self.moved += float(np.vdot(z, z))
-            z[...] = new
-            new = 2 * new - t
-            coordinates += ridge.left_in[block].T @ new
+                left = ridge.left_out[block]
+                np.matmul(left @ N if right_first else left, back, out=work)
+                if ridge.intercept:
+                    work += c
+                np.subtract(z, work, out=work)
+                work -= t
+                if measure:
+                    apart += float(np.vdot(work, work))
+                work *= self.relaxation
+                t += work
+            last = z.copy() if measure else None
+            self.prox(block, t, z)
+            if measure:
+                last -= z
+                moved += float(np.vdot(last, last))
+            np.multiply(z, 2, out=work)
+            work -= t
+            coordinates += ridge.left_in[block].T @ (work @ ridge.right_in if right_first else work)
             if ridge.intercept:
-                total += ridge.sample_weight[block] @ new
-        self.coordinates = coordinates @ ridge.right_in
-        self.total = total
+                total += ridge.sample_weight[block] @ work
+        self.coordinates, self.total = coordinates if right_first else coordinates @ ridge.right_in, total
+        self.apart, self.moved = apart, moved
 
-    def rebalance(self, T: np.ndarray, rho: float) -> float:
-        """Return a ρ that balances ‖α − z‖ against ‖z − z_last‖; rescale the multiplier in T to match."""
-        if not (self.apart > 0 and self.moved > 0):
-            return rho
-        ratio = float(np.clip(np.sqrt(np.sqrt(self.apart / self.moved)), 0.2, 5.0))
-        if 0.6 < ratio < 1.6:
-            return rho
+    def rebalance(self, T: np.ndarray) -> None:
+        """Move ρ to balance the relative residuals ‖α − z‖/‖z‖ and ‖z − z_last‖/‖u‖, u = T − z the multiplier."""
         T -= self.Z
+        size, multiplier = float(np.vdot(self.Z, self.Z)), float(np.vdot(T, T))
+        apart, moved = self.apart * multiplier, self.moved * size
+        ratio = (apart / moved) ** 0.25 if apart > 0 and moved > 0 else 1.0
+        ratio = min(max(ratio, 0.2), 5.0) if not 0.6 < ratio < 1.6 else 1.0
         T /= ratio
         T += self.Z
-        new_rho = rho * ratio
-        self._pass(T, new_rho, None)
-        return new_rho
+        if ratio != 1:
+            self.set_rho(self.rho * ratio)
+            self._pass(T, None)
+
+
+class _LossProx:
+    """z = prox of g/ρ, block by block, through the loss; entries that were not observed stay 0."""
+
+    def __init__(self, problem: DualProblem) -> None:
+        self.problem = problem
+
+    def set_step(self, step: float) -> None:
+        self.step = step
+
+    def __call__(self, block: slice, t: np.ndarray, out: np.ndarray) -> None:
+        problem = self.problem
+        out[...] = problem.loss.conjugate_prox(problem.Y[block], t, self.step, problem.measure.rows(block))
+
+
+class _BoxProx:
+    """The same for a quadratic on a box, clip((t + Y/ρ)/(1 + c/ρ), lower, upper), without a temporary."""
+
+    def __init__(self, problem: DualProblem, box: Box, rows: int) -> None:
+        self.Y = problem.Y
+        self.curvature = box.curvature
+        self.lower, self.upper = (_by_block(bound, rows, problem) for bound in (box.lower, box.upper))
+
+    def set_step(self, step: float) -> None:
+        self.shrink = 1 / (1 + self.curvature * step)
+        self.target = step * self.Y
+
+    def __call__(self, block: slice, t: np.ndarray, out: np.ndarray) -> None:
+        np.add(t, self.target[block], out=out)
+        if self.shrink != 1:
+            out *= self.shrink
+        np.maximum(out, self.lower(block), out=out)
+        np.minimum(out, self.upper(block), out=out)
+
+
+def _by_block(bound: Any, rows: int, problem: DualProblem) -> Callable[[slice], np.ndarray]:
+    """Return bounds by block; those that depend on the node only are spread once, as broadcasting is slow."""
+    if bound.ndim == 2:
+        return lambda block: bound[block]
+    spread = np.ascontiguousarray(np.broadcast_to(bound, (rows, problem.shape[1])))
+    return lambda block: spread[: block.stop - block.start]

@@ -118,7 +118,7 @@ class Solver(Params, ABC):
         self.check(problem)
         if init is not None and tuple(init.shape) != problem.shape:
             raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
-        if problem.null_model[0] == 0:  # the intercept-only model fits perfectly, so it is optimal
+        if problem.trivial:
             A = problem.feasible(problem.Y * 0)
             monitor = Monitor(self, callback)
             return monitor.result(A, Certificate(0.0, 0.0, 0.0, problem.null_model[1]), 0)

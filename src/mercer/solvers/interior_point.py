@@ -16,7 +16,7 @@ from mercer.solvers.quadratic import RidgeStep, thin_eigen
 __all__ = ["InteriorPoint"]
 
 #: attempts per step to lengthen it by moving outlying products towards the central path
-CENTRALITY_CORRECTIONS = 4
+CENTRALITY_CORRECTIONS = 2
 
 
 @dataclass(eq=False, repr=False)
@@ -69,7 +69,7 @@ class InteriorPoint(Solver):
         state = _CentralPath(problem, ridge, eigen, init)
         best, best_gap, since = None, np.inf, 0
         while True:
-            A = problem.feasible(state.A)
+            A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
             certificate = problem.certificate(A, state.kernel_part(A))
             if certificate.relative_gap < best_gap:
                 best, best_gap, since = A, certificate.relative_gap, 0
@@ -98,6 +98,9 @@ class _CentralPath:
         self.upper = np.broadcast_to(box.upper, shape)
         self.curvature = box.curvature
         self.observed = problem.measure.observed
+        if self.observed is not None:  # entries that do not count stay at 0, inside bounds of their own
+            self.lower = np.where(self.observed, self.lower, -1.0)
+            self.upper = np.where(self.observed, self.upper, 1.0)
         self.omega = problem.sample_weight[:, None] * problem.measure.weights[None, :]
         self.phi = np.sqrt(problem.scale) * ridge.left_out * np.sqrt(eigen.left.values)
         self.psi = ridge.right_out * np.sqrt(eigen.right.values)
@@ -210,10 +213,9 @@ def _towards_centre(products: np.ndarray, target: float) -> np.ndarray:
 
 
 def _length(value: np.ndarray, change: np.ndarray) -> float:
-    falling = change < 0
-    if not falling.any():
-        return 1.0
-    return min(1.0, float(np.min(-value[falling] / change[falling])))
+    """Return the longest step ≤ 1 that keeps value + step·change ≥ 0."""
+    steepest = float(np.min(change / value))
+    return 1.0 if steepest >= -1 else -1 / steepest
 
 
 class _NormalEquations:
@@ -236,7 +238,7 @@ class _NormalEquations:
         if self.intercept:  # eliminate b, whose block is diagonal
             self.column = weighted.sum(axis=0)
             cross = (path.phi.T @ weighted)[:, None, :] * path.psi.T[None, :, :]
-            self.cross = cross.reshape(r * q, -1)
+            self.cross = cross.reshape(r * q, path.psi.shape[0])
             matrix = matrix - (self.cross / self.column) @ self.cross.T
         self.factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
@@ -248,8 +250,8 @@ class _NormalEquations:
         target = path._features(weighted).ravel()
         if not self.intercept:
             y = scipy.linalg.cho_solve(self.factor, target, check_finite=False)
-            return x - self.inverse * path._lift(y.reshape(path.phi.shape[1], -1)), 0.0
+            return x - self.inverse * path._lift(y.reshape(path.phi.shape[1], path.psi.shape[1])), 0.0
         sums = weighted.sum(axis=0) + imbalance
         y = scipy.linalg.cho_solve(self.factor, target - self.cross @ (sums / self.column), check_finite=False)
         db = (sums - self.cross.T @ y) / self.column
-        return x - self.inverse * (path._lift(y.reshape(path.phi.shape[1], -1)) + db), db
+        return x - self.inverse * (path._lift(y.reshape(path.phi.shape[1], path.psi.shape[1])) + db), db

@@ -106,6 +106,7 @@ class LBFGS(Solver):
     @staticmethod
     def _certificate(problem: DualProblem, primal: PrimalProblem, B: Any, b: Any) -> tuple[Certificate, Any]:
         certificate, A = primal.certificate(B, b)
+        A = A.astype(problem.Y.dtype, copy=False)  # SciPy works in double precision
         if not problem.loss.has_conjugate:
             return certificate, A
         A = problem.feasible(A)

@@ -5,5 +5,8 @@ Each function raises ``AssertionError`` with a message that says which promise w
 
 from mercer.testing.kernels import check_kernel
 from mercer.testing.losses import check_loss
+from mercer.testing.measures import check_measure
+from mercer.testing.operators import check_operator
+from mercer.testing.solvers import check_solver
 
-__all__ = ["check_kernel", "check_loss"]
+__all__ = ["check_kernel", "check_loss", "check_measure", "check_operator", "check_solver"]

@@ -1,0 +1,38 @@
+# Two commands do everything on a fresh machine with Python >= 3.11, pip and make:
+#   make demo   create .venv, install, fit, leave demo/quantiles.png and demo/report.md
+#   make test   create .venv, install, run the checks and tests that CI runs
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# BLAS threads multiply with the test workers: one each
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/.demo: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.demo
+	OMP_NUM_THREADS=2 $(BIN)/python demo/quantiles.py
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -q -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/quantiles.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -1,0 +1,149 @@
+"""The best intercept by brute force, and the primal problem by finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cvxpy_primal import LOSSES, Data, factor, make, reference
+from scipy import optimize
+
+from mercer.losses import EpsilonInsensitive, EpsilonRidge, Expectile, Huber, MoreauPinball, Pinball
+from mercer.problems import PrimalProblem
+
+SMOOTH = [loss for loss in LOSSES if loss.smooth]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+
+
+def brute_force(problem, H):
+    """The smallest risk over b, by a simplex search from several starts (no gradients)."""
+    starts = np.random.default_rng(0).normal(size=(4, problem.shape[1]))
+    options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000, "maxfev": 4000}
+    best = np.inf
+    for start in starts:
+        found = start
+        for _ in range(3):  # restarts get a simplex unstuck
+            found = optimize.minimize(lambda b: problem.risk(H, b), found, method="Nelder-Mead", options=options).x
+        best = min(best, problem.risk(H, found))
+    return best
+
+
+@every_loss
+@pytest.mark.parametrize("masked", [False, True])
+def test_best_intercept_against_brute_force(loss, masked):
+    data = make(loss, intercept=True, weighted=True, masked=masked, m=2 if not masked else 3)
+    problem = data.problem(loss)
+    H = 0.3 * np.random.default_rng(1).normal(size=data.Y.shape)
+    b = problem.intercept(H)
+    value = problem.risk(H, b)
+    assert value <= brute_force(problem, H) * (1 + 1e-8) + 1e-12
+    # and no small move in any direction helps
+    rng = np.random.default_rng(2)
+    for step in (1e-5, 1e-3, 0.1):
+        for _ in range(20):
+            assert problem.risk(H, b + step * rng.normal(size=b.shape)) >= value - 1e-12
+
+
+@pytest.mark.parametrize(
+    "loss", [EpsilonInsensitive(0.2), EpsilonInsensitive(0.0), Huber(0.3), EpsilonRidge(0.2)], ids=repr
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_best_intercept_of_norm_losses_at_the_optimum(loss, weighted):
+    """Where rows sit exactly on the edge of the tube: the certificate at the solution must close."""
+    from mercer.solvers import ADMM
+
+    data = make(loss, intercept=True, weighted=weighted, n=8)
+    result = ADMM(1e-9).solve(data.problem(loss))
+    assert result.converged, result.message
+
+
+def test_norm_intercept_in_a_large_sample():
+    """The spatial median of points in R³, against Weiszfeld's iteration; ε = 0."""
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(200, 3)) ** 3
+    data = Data(np.eye(200), np.eye(3), Y, np.arange(3.0), np.ones(3), 1.0, None, True)
+    b = data.problem(EpsilonInsensitive(0.0)).intercept(np.zeros_like(Y))
+    median = Y.mean(axis=0)
+    for _ in range(2000):
+        w = 1 / np.linalg.norm(Y - median, axis=1)
+        median = w @ Y / w.sum()
+    np.testing.assert_allclose(b, median, atol=1e-5)
+
+
+def test_intervals_of_minimisers_give_their_midpoint():
+    Y = np.array([[0.0], [1.0]])
+    data = Data(np.eye(2), np.eye(1), Y, np.array([0.5]), np.ones(1), 1.0, None, True)
+    for loss in (Pinball(), EpsilonInsensitive(0.1, "pointwise")):
+        np.testing.assert_allclose(data.problem(loss).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
+    flat = EpsilonRidge(1.0, "pointwise")  # zero on [0, 1]
+    np.testing.assert_allclose(data.problem(flat).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
+
+
+def test_without_an_intercept_it_is_zero():
+    problem = make().problem(Pinball())
+    np.testing.assert_array_equal(problem.intercept(np.zeros(problem.shape)), 0)
+
+
+@every_loss
+def test_null_model(loss):
+    """The reference of relative gaps is the best constant in the sample: h = 0."""
+    problem = make(loss, intercept=True, weighted=True).problem(loss)
+    value, b = problem.null_model
+    assert value == pytest.approx(problem.risk(np.zeros(problem.shape), b))
+    assert problem.certificate(np.zeros(problem.shape)).reference == value
+
+
+# -- the primal problem --------------------------------------------------------------------------------------------
+
+
+def primal_of(loss, intercept=True, masked=False):
+    data, optimum = reference(loss, intercept, weighted=True, masked=masked)
+    return PrimalProblem(data.problem(loss), factor(data.left), factor(data.right)), data, optimum
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
+@pytest.mark.parametrize("masked", [False, True])
+def test_primal_gradient_by_finite_differences(loss, masked):
+    primal, _, _ = primal_of(loss, masked=masked)
+    rng = np.random.default_rng(0)
+    B, b = rng.normal(size=primal.shape), rng.normal(size=3)
+    value, gradient, slope = primal.value_and_gradient(B, b)
+    step = 1e-6
+    for _ in range(5):
+        dB, db = rng.normal(size=B.shape), rng.normal(size=3)
+        up, down = (primal.value_and_gradient(B + s * step * dB, b + s * step * db)[0] for s in (1, -1))
+        expected = np.sum(gradient * dB) + np.sum(slope * db)
+        assert (up - down) / (2 * step) == pytest.approx(expected, rel=1e-5, abs=1e-8)
+    H = primal.predict(B)
+    assert value == pytest.approx(primal.dual.risk(H, b) + primal.dual.alpha / 2 * np.sum(B**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=repr)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_primal_certificate_is_a_bound(loss, intercept):
+    """Without a conjugate: D ≤ P* ≤ P at any point, and both close at the optimum."""
+    primal, data, (value, H, b) = primal_of(loss, intercept)
+    rng = np.random.default_rng(1)
+    inverse = np.linalg.pinv(factor(data.left)), np.linalg.pinv(factor(data.right))
+    best = inverse[0] @ H @ inverse[1].T
+    for size in (0.0, 1e-3, 0.1, 1.0):
+        B = best + size * rng.normal(size=best.shape)
+        shifted = b + (size * rng.normal(size=3) if intercept else 0.0)
+        certificate, A = primal.certificate(B, shifted)
+        assert certificate.primal >= value * (1 - 1e-6)
+        assert certificate.dual <= value * (1 + 1e-6)
+        assert A.shape == primal.dual.shape
+        if size == 0:
+            assert certificate.relative_gap < 1e-3
+            exact = primal.dual.certificate(primal.dual.feasible(A))
+            assert exact.relative_gap < 1e-4
+
+
+@pytest.mark.parametrize("loss", [Expectile(), MoreauPinball(0.3)], ids=repr)
+def test_primal_and_dual_certificates_agree(loss):
+    """Without an intercept the two are the same numbers: Fenchel's equality replaces the conjugate."""
+    primal, _, _ = primal_of(loss, intercept=False)
+    B = np.random.default_rng(3).normal(size=primal.shape)
+    certificate, A = primal.certificate(B, np.zeros(3))
+    exact = primal.dual.certificate(A)
+    assert certificate.primal == pytest.approx(exact.primal, rel=1e-10)
+    assert certificate.dual == pytest.approx(exact.dual, rel=1e-10)

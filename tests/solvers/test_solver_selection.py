@@ -1,0 +1,273 @@
+"""The table of ``select``, refusals and their remedies, degenerate problems, and the contract of every solver."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+
+import numpy as np
+import pytest
+from cvxpy_primal import LOSSES, Data, make
+from test_closed_form import strictly
+from test_solvers_cvxpy import Logistic
+
+import mercer.solvers as solvers
+from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
+from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
+from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, as_solver, select
+from mercer.solvers.auto import TABLE
+from mercer.testing import check_solver
+
+ALL = [ClosedForm, ProximalGradient, ADMM, InteriorPoint, LBFGS]
+every_solver = pytest.mark.parametrize("solver", ALL, ids=lambda s: s.__name__)
+
+
+def first_accepted(solver):
+    for loss in LOSSES:
+        problem = make(loss).problem(loss)
+        try:
+            solver.check(problem)
+        except MercerError:
+            continue
+        return loss
+    raise AssertionError(f"{solver!r} accepts nothing")
+
+
+# -- the table -----------------------------------------------------------------------------------------------------
+
+
+def problems():
+    for loss in LOSSES:
+        yield make(loss).problem(loss)
+        yield make(loss, masked=True, intercept=True).problem(loss)
+        yield strictly(make(loss), loss)
+    yield make(LOSSES[-1]).problem(Logistic())
+    wide = make(Pinball(), n=40, m=30)
+    yield Data(**{**wide.__dict__, "left": np.eye(40), "right": np.eye(30)}).problem(Pinball())
+
+
+def test_select_takes_the_first_row_that_holds():
+    chosen = set()
+    for problem in problems():
+        expected = next(rule.solver for rule in TABLE if rule.holds(problem, 1e-4))
+        solver = select(problem)
+        assert type(solver) is expected
+        solver.check(problem)
+        chosen.add(expected)
+    assert chosen == {rule.solver for rule in TABLE}, "each row is reached"
+
+
+def test_select_passes_settings_on():
+    solver = select(make().problem(Huber(0.3)), tol=1e-3, max_iter=7)
+    assert (solver.tol, solver.max_iter) == (1e-3, 7)
+
+
+def test_documentation_lists_the_table():
+    lines = inspect.getdoc(select).splitlines()
+    rules = [i for i, line in enumerate(lines) if re.fullmatch(r"=+ =+", line.strip())]
+    rows = [line.strip() for line in lines[rules[1] + 1 : rules[2]]]
+    assert [tuple(re.split(r"\s+(?=\w+$)", row)) for row in rows] == [(r.when, r.solver.__name__) for r in TABLE]
+
+
+def test_every_solver_has_a_name():
+    assert set(SOLVERS.values()) == set(ALL)
+    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == set(ALL)
+    problem = make().problem(Huber(0.3))
+    assert type(as_solver("admm", problem, 1e-3)) is ADMM
+    own = ADMM(1e-2)
+    assert as_solver(own, problem, 1e-3) is own
+    with pytest.raises(MercerError, match="Did you mean 'admm'"):
+        as_solver("adm", problem, 1e-3)
+    with pytest.raises(MercerError, match="interior_point"):
+        as_solver(3, problem, 1e-3)
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    (ClosedForm(), make().problem(Huber(0.3))),
+    (InteriorPoint(), make().problem(Expectile())),
+    (InteriorPoint(), make().problem(EpsilonInsensitive(0.2, "pointwise"))),
+    (InteriorPoint(max_rank=4), make().problem(Pinball())),
+    (LBFGS(), make().problem(Pinball())),
+    (ADMM(), make(LOSSES[-1]).problem(Logistic())),
+    (ProximalGradient(), make(LOSSES[-1]).problem(Logistic())),
+    (ADMM(), strictly(make(), Pinball())),
+    (InteriorPoint(), strictly(make(), Pinball())),
+    (LBFGS(), strictly(make(), Huber(0.3))),
+]
+
+
+@pytest.mark.parametrize(("solver", "problem"), REFUSED, ids=lambda v: repr(getattr(v, "loss", v)))
+def test_refusals_name_a_remedy_that_works(solver, problem):
+    with pytest.raises(UnsupportedError) as refusal:
+        solver.solve(problem)
+    message = str(refusal.value)
+    named = re.findall(r"Use (\w+)", message)
+    assert named, message
+    remedy = getattr(solvers, named[0])()
+    remedy.check(problem)
+    assert remedy.solve(problem).relative_gap < 1e-3
+
+
+@every_solver
+def test_float32_refuses_a_small_tol(solver):
+    loss = first_accepted(solver())
+    data = make(loss)
+    single = Data(**{k: v.astype(np.float32) if isinstance(v, np.ndarray) else v for k, v in data.__dict__.items()})
+    problem = single.problem(loss)
+    with pytest.raises(ParameterError, match=r"tol must be at least 1e-5 for float32"):
+        solver(tol=1e-6).solve(problem)
+    result = solver(tol=1e-4).solve(problem)
+    assert result.converged, result.message
+    assert result.coef.dtype == np.float32
+    exact = solver(tol=1e-6).solve(data.problem(loss))
+    assert result.objective == pytest.approx(exact.objective, rel=3e-4)
+
+
+@every_solver
+def test_settings_are_checked(solver):
+    loss = first_accepted(solver())
+    problem = make(loss).problem(loss)
+    with pytest.raises(MercerError, match="tol"):
+        solver(tol=-1.0).solve(problem)
+    with pytest.raises(MercerError, match="max_iter"):
+        solver(max_iter=0).solve(problem)
+    with pytest.raises(MercerError, match=r"init must be an array of shape \(6, 3\)"):
+        solver().solve(problem, init=np.zeros((3, 6)))
+
+
+# -- degenerate problems -------------------------------------------------------------------------------------------
+
+
+@every_solver
+def test_perfect_intercept_only_model(solver):
+    """P₀ = 0: the constant y is fitted by b alone, with gap 0 and zero coefficients."""
+    loss = first_accepted(solver())
+    data = make(loss, intercept=True)
+    problem = Data(**{**data.__dict__, "Y": np.full_like(data.Y, 0.7)}).problem(loss)
+    result = solver().solve(problem)
+    assert (result.gap, result.relative_gap, result.objective) == (0, 0, 0)
+    assert result.converged
+    assert not result.coef.any()
+    np.testing.assert_allclose(result.intercept, 0.7)
+
+
+@every_solver
+def test_zero_kernel(solver):
+    loss = first_accepted(solver())
+    data = make(loss, intercept=True)
+    problem = Data(**{**data.__dict__, "left": np.zeros_like(data.left)}).problem(loss)
+    result = solver().solve(problem)
+    assert result.converged, result.message
+    assert result.objective == pytest.approx(problem.null_model[0], rel=1e-3)
+
+
+@every_solver
+def test_nan_is_never_returned(solver):
+    loss = first_accepted(solver())
+    data = make(loss)
+    broken = np.full_like(data.left, np.nan)
+    problem = Data(**{**data.__dict__, "left": broken}).problem(loss)
+    with pytest.raises((MercerError, np.linalg.LinAlgError, ValueError)):
+        solver().solve(problem)
+
+
+def test_nan_in_the_objective_is_reported():
+    class Broken(Square):
+        def value(self, Y, U, measure):
+            return super().value(Y, U, measure) * (np.nan if np.any(U) else 1.0)
+
+    with pytest.raises(DataError, match="met NaN in the objective at iteration"):
+        ADMM().solve(make().problem(Broken()))
+
+
+@every_solver
+def test_one_sample_and_one_node(solver):
+    loss = first_accepted(solver())
+    result = solver().solve(make(loss, n=1, m=1).problem(loss))
+    assert result.converged, result.message
+
+
+@every_solver
+def test_message_names_tol_or_remedy(solver):
+    loss = first_accepted(solver())
+    problem = make(loss).problem(loss)
+    result = solver().solve(problem)
+    assert f"within tol = {result.solver.tol:g}" in result.message
+    stopped = solver(tol=1e-9).solve(problem, callback=lambda n_iter, certificate: True)
+    assert stopped.status in ("stopped", "converged")
+    if stopped.status == "stopped":
+        assert "callback stopped it" in stopped.message
+
+
+# -- the public contract -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [ClosedForm(), ProximalGradient(1e-3), ADMM(1e-6), InteriorPoint(), LBFGS(1e-6)],
+    ids=lambda s: type(s).__name__,
+)
+def test_contract(solver):
+    check_solver(solver)
+
+
+def test_contract_on_strict_arrays():
+    check_solver(ProximalGradient(1e-3), strictly(make(intercept=True, weighted=True), Huber(0.3, "pointwise")))
+
+
+class _Lying(ProximalGradient):
+    """A solver that forgets feasibility, the certificate or the callback, in turn."""
+
+    def _solve(self, problem, init, monitor):
+        result = super()._solve(problem, init, monitor)
+        return self.spoil(problem, result)
+
+
+def replaced(result, **changes):
+    return type(result)(**{**result.__dict__, **changes})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda p, r: replaced(r, coef=r.coef + 1e-3), "Σ_i s_i a_i|domain"),
+        (lambda p, r: replaced(r, coef=2 * r.coef), "domain"),
+        (lambda p, r: replaced(r, coef=0.9 * r.coef), "recomputed"),
+        (lambda p, r: replaced(r, gap=-1.0), "≥ 0"),
+        (lambda p, r: replaced(r, objective=1.01 * r.objective), "objective"),
+        (lambda p, r: replaced(r, relative_gap=0.0, gap=0.0), "recomputed|status"),
+        (lambda p, r: replaced(r, status="max_iter"), "status"),
+        (lambda p, r: replaced(r, history=[]), "history"),
+        (lambda p, r: replaced(r, intercept=r.intercept + 0.1), "intercept"),
+    ],
+)
+def test_contract_catches(spoil, message):
+    solver = _Lying(1e-6)
+    solver.spoil = spoil
+    problem = make(Pinball(), intercept=True).problem(Pinball())
+    with pytest.raises(AssertionError, match=message):
+        check_solver(solver, problem)
+
+
+def test_contract_catches_a_solver_that_ignores_weights():
+    class Unweighted(ProximalGradient):
+        def _solve(self, problem, init, monitor):
+            plain = copy.copy(problem)
+            plain.sample_weight = np.ones_like(problem.sample_weight)
+            return super()._solve(plain, init, monitor)
+
+    with pytest.raises(AssertionError, match=r"recomputed|differ|Σ_i"):
+        check_solver(Unweighted(1e-6, max_iter=300), make(Pinball(), weighted=True, intercept=True).problem(Pinball()))
+
+
+def test_contract_of_a_trivial_problem():
+    data = make(intercept=True)
+    check_solver(ADMM(), Data(**{**data.__dict__, "Y": np.full_like(data.Y, 0.7)}).problem(Huber(0.3)))
+
+
+def test_contract_refuses_a_problem_outside_requires():
+    with pytest.raises(UnsupportedError, match="the square loss"):
+        check_solver(ClosedForm(), make().problem(Pinball()))

@@ -1,0 +1,173 @@
+"""The plan of the house, read off the source: which tier may import what.
+
+A tier imports itself and the tiers before it in ``TIERS``. The checker works on source text, so that it can be shown
+to fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import mercer
+
+SOURCE = Path(mercer.__file__).parent
+
+TIERS = {
+    "core": [
+        *("_params", "exceptions", "backend", "linalg", "measures"),
+        *("kernels", "losses", "operator_valued", "features", "functions"),
+    ],
+    "solving": ["problems", "solvers"],
+    "learning": ["estimators", "model_selection", "guarantees", "__init__"],
+    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
+}
+ORDER = list(TIERS)
+TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}
+STRANGERS = {"kernels": "losses", "losses": "kernels"}
+
+#: what the package depends on; anything else is an optional extra, imported in a function of an edge
+DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "mercer"}
+OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars"}
+
+
+def part_of(module: str) -> str:
+    """The part of the house in which a dotted module lives: ``mercer.linalg.eigen`` → ``linalg``."""
+    return [*module.split("."), "__init__"][1]
+
+
+def imports(tree: ast.AST, module: str, package: bool):
+    """Yield (line, imported dotted name, inside a function, for type checkers only)."""
+
+    def visit(node, inside, typing_only):
+        for child in ast.iter_child_nodes(node):
+            function = inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            guarded = typing_only or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    yield child.lineno, alias.name, inside, typing_only
+            elif isinstance(child, ast.ImportFrom):
+                base = child.module or ""
+                if child.level:
+                    parents = module.split(".")[: None if package and child.level == 1 else package - child.level]
+                    base = ".".join([*parents, base]).rstrip(".")
+                for alias in child.names:
+                    name = f"{base}.{alias.name}" if base == "mercer" and alias.name in TIER_OF else base
+                    yield child.lineno, name, inside, typing_only
+            yield from visit(child, function, guarded)
+
+    yield from visit(tree, False, False)
+
+
+def violations(module: str, source: str, package: bool = False) -> list[str]:
+    """Return what a module does against the plan, one sentence each."""
+    part = part_of(module)
+    if part not in TIER_OF:
+        return [f"{module}: {part} belongs to no tier; say in TIERS to which"]
+    tier = TIER_OF[part]
+    found = []
+    if "utils" in module.split("."):
+        found.append(f"{module}: is called utils")
+    tree = ast.parse(source)
+    for line, name, inside, typing_only in imports(tree, module, package):
+        where = f"{module}:{line}"
+        top = name.split(".")[0]
+        if top == "mercer":
+            other = part_of(name)
+            if ORDER.index(TIER_OF.get(other, "edges")) > ORDER.index(tier):
+                found.append(f"{where}: {tier} imports {name} of {TIER_OF.get(other)}")
+            if STRANGERS.get(part) == other:
+                found.append(f"{where}: {part} know no {other}")
+        if top == "sklearn" and tier in ("core", "solving"):
+            found.append(f"{where}: {tier} imports sklearn")
+        if inside and not (tier == "edges" and top in OPTIONAL):
+            found.append(f"{where}: imports {name} inside a function")
+        foreign = top not in DEPENDENCIES and top not in sys.stdlib_module_names
+        if foreign and not inside and not (typing_only and tier == "edges"):
+            found.append(f"{where}: imports {top} at module level")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            found.append(f"{module}:{node.lineno}: prints")
+    return found
+
+
+def modules():
+    for path in sorted(SOURCE.rglob("*.py")):
+        names = path.relative_to(SOURCE.parent).with_suffix("").parts
+        package = names[-1] == "__init__"
+        yield ".".join(names[:-1] if package else names), path, package
+
+
+@pytest.mark.parametrize(("module", "path", "package"), [pytest.param(*m, id=m[0]) for m in modules()])
+def test_every_module_keeps_to_the_plan(module, path, package):
+    assert violations(module, path.read_text(encoding="utf-8"), package) == []
+
+
+def test_the_modules_were_found():
+    found = {module for module, _, _ in modules()}
+    assert {"mercer", "mercer.linalg", "mercer.linalg.eigen", "mercer._params", "mercer.solvers.admm"} <= found
+    assert len(found) > 50
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "message"),
+    [
+        ("mercer.linalg.eigen", "from mercer.solvers import ADMM", "core imports mercer.solvers of solving"),
+        ("mercer.linalg.eigen", "import mercer.problems.dual", "core imports mercer.problems.dual"),
+        ("mercer.linalg.eigen", "from mercer import estimators", "core imports mercer.estimators of learning"),
+        ("mercer.linalg.eigen", "from mercer import QuantileFunction", "core imports mercer of learning"),
+        ("mercer.linalg.eigen", "from ..solvers import ADMM", "core imports mercer.solvers"),
+        ("mercer.linalg.eigen", "from mercer.unheard_of import x", "core imports mercer.unheard_of"),
+        ("mercer.functions", "if True:\n    from mercer.testing import check_loss", "core imports mercer.testing"),
+        ("mercer.solvers.admm", "from mercer.model_selection import coverage", "solving imports mercer.model_sel"),
+        ("mercer.solvers.admm", "import mercer.plotting", "solving imports mercer.plotting of edges"),
+        ("mercer.estimators.quantile", "from mercer.datasets import sines", "learning imports mercer.datasets"),
+        ("mercer", "from mercer.testing import check_loss", "learning imports mercer.testing of edges"),
+        ("mercer.kernels.base", "from mercer.losses import Pinball", "kernels know no losses"),
+        ("mercer.losses.base", "from mercer.kernels.base import Kernel", "losses know no kernels"),
+        ("mercer.kernels.base", "from sklearn.base import clone", "core imports sklearn"),
+        ("mercer.solvers.admm", "import sklearn", "solving imports sklearn"),
+        ("mercer.plotting.bands", "import matplotlib.pyplot as plt", "imports matplotlib at module level"),
+        ("mercer.plotting.bands", "try:\n    import pandas\nexcept ImportError:\n    pass", "imports pandas at"),
+        ("mercer.testing.losses", "class A:\n    from hypothesis import given", "imports hypothesis at module level"),
+        ("mercer.interop.torch", "import torch", "imports torch at module level"),
+        ("mercer.losses.base", "import tqdm", "imports tqdm at module level"),
+        ("mercer.kernels.base", "def f():\n    import math", "imports math inside a function"),
+        ("mercer.kernels.base", "class A:\n    def f(self):\n        from mercer.linalg import Dense", "inside a func"),
+        ("mercer.estimators.quantile", "def f():\n    import matplotlib", "imports matplotlib inside a function"),
+        ("mercer.plotting.bands", "def f():\n    from mercer.kernels import Kernel", "inside a function"),
+        ("mercer.kernels.utils", "", "is called utils"),
+        ("mercer.utils", "", "belongs to no tier"),
+        ("mercer.solvers.admm", "def f():\n    print('step')", "prints"),
+    ],
+)
+def test_the_checker_finds(module, source, message):
+    found = violations(module, source)
+    assert found
+    assert any(message in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("mercer.linalg.eigen", "import math\nimport numpy as np\nfrom mercer import backend\nfrom . import operators"),
+        ("mercer.solvers.admm", "from mercer.problems import DualProblem\nfrom mercer.losses import Pinball"),
+        ("mercer.estimators.quantile", "from sklearn.base import BaseEstimator\nfrom mercer.solvers import ADMM"),
+        ("mercer.model_selection.scorers", "from mercer import QuantileFunction"),
+        ("mercer.plotting.bands", "def f():\n    import matplotlib.pyplot as plt"),
+        ("mercer.plotting.bands", "if TYPE_CHECKING:\n    from matplotlib.axes import Axes"),
+        ("mercer.testing.kernels", "from mercer.kernels import Kernel\ndef f():\n    from hypothesis import given"),
+        ("mercer.losses.base", "'''>>> print(1)'''\nfingerprint(1)"),
+    ],
+)
+def test_the_checker_lets_pass(module, source):
+    assert violations(module, source) == []
+
+
+def test_relative_imports_of_packages_are_resolved():
+    assert violations("mercer.kernels", "from .base import Kernel", package=True) == []
+    found = violations("mercer.kernels", "from ..losses import Pinball", package=True)
+    assert found == ["mercer.kernels:1: kernels know no losses"]

@@ -1,0 +1,33 @@
+"""The code in README and docs runs as printed."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def snippets():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for number, code in enumerate(BLOCK.findall(page.read_text())):
+            yield pytest.param(code, id=f"{page.name}-{number}")
+
+
+@pytest.mark.parametrize("code", list(snippets()))
+def test_snippet_runs(code, tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "snippet", "exec"), {"__name__": "__snippet__"})
+
+
+def test_readme_example_is_ten_lines_and_leaves_its_picture(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    code = BLOCK.findall((ROOT / "README.md").read_text())[0]
+    assert len([line for line in code.splitlines() if line.strip()]) == 10
+    exec(compile(code, "README.md", "exec"), {"__name__": "__snippet__"})
+    assert (tmp_path / "quantiles.png").stat().st_size > 10_000
+    assert (ROOT / "docs" / "images" / "quantiles.png").is_file()
