@@ -53,9 +53,7 @@ def fan(axis, model: KernelQuantileRegressor, X, y, grid, title: str) -> None:
     bands = model.predict_quantile(grid[:, None], LEVELS)
     half = len(LEVELS) // 2
     for j in range(half):
-        axis.fill_between(
-            grid, bands[:, j], bands[:, -1 - j], color=plt.cm.Blues(0.15 + 0.6 * j / half), linewidth=0
-        )
+        axis.fill_between(grid, bands[:, j], bands[:, -1 - j], color=plt.cm.Blues(0.15 + 0.6 * j / half), linewidth=0)
     axis.plot(grid, bands[:, half], color="#08306b", linewidth=2, label="median")
     axis.scatter(X[:, 0], y, s=6, color="black", alpha=min(0.5, 150 / len(y)), linewidths=0)
     axis.set(title=title, xlim=(grid[0], grid[-1]))

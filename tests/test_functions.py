@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError, ParameterError
 from mercer.functions import QuantileFunction, check_levels, interpolation, refine
 
@@ -25,7 +25,7 @@ ALL = np.concatenate([MONOTONE, FLAT, CROSSING])
 def dense(function, count=200_001):
     """Levels on a fine grid of midpoints, and the values of NumPy's interpolation there."""
     theta = (np.arange(count) + 0.5) / count
-    return theta, np.stack([np.interp(theta, function.levels, row) for row in copy_numpy(function.values)])
+    return theta, np.stack([np.interp(theta, function.levels, row) for row in to_numpy(function.values)])
 
 
 # --- interpolation and refinement
@@ -283,4 +283,4 @@ def test_strict_arrays_give_the_same(levels, values, dtype):
     for name, (got, wanted) in pairs.items():
         assert isinstance(got, type(array)), name
         assert got.dtype == array.dtype, name
-        np.testing.assert_allclose(copy_numpy(got), wanted, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(to_numpy(got), wanted, atol=tolerance, err_msg=name)

@@ -15,6 +15,7 @@ from mercer.exceptions import MercerError, ParameterError, parameter_error
 __all__ = ["Params", "check_number"]
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Params:
     """Base of kernels, losses, measure rules and solvers: ``get_params``, ``set_params``, ``==`` and ``repr``.
 
@@ -40,7 +41,7 @@ class Params:
 
     @classmethod
     def _names(cls) -> list[str]:
-        return [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        return [field.name for field in dataclasses.fields(cls)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with ``deep`` also those of nested records as ``outer__inner``."""
@@ -104,7 +105,7 @@ class Params:
 
     def __repr__(self) -> str:
         shown = []
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+        for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.default is dataclasses.MISSING or not _same(value, field.default):
                 shown.append(f"{field.name}={_short(value)}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, clip, copy_numpy, device, namespace
+from mercer.backend import as_like, clip, device, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 
 __all__ = ["QuantileFunction", "check_levels", "interpolation", "refine"]
@@ -22,7 +22,7 @@ def interpolation(nodes: Any, points: Any) -> np.ndarray:
     >>> np.array([0.0, 10.0]) @ interpolation([0.0, 1.0], [-1.0, 0.25, 2.0])
     array([ 0. ,  2.5, 10. ])
     """
-    nodes, points = copy_numpy(nodes).astype(float), copy_numpy(points).astype(float)
+    nodes, points = to_numpy(nodes).astype(float), to_numpy(points).astype(float)
     distinct, group, count = np.unique(nodes, return_inverse=True, return_counts=True)
     inside = np.clip(points, distinct[0], distinct[-1])
     right = np.clip(np.searchsorted(distinct, inside), 1, max(len(distinct) - 1, 1))
@@ -39,7 +39,7 @@ def interpolation(nodes: Any, points: Any) -> np.ndarray:
 
 def refine(nodes: Any, at_least: int = 256) -> np.ndarray:
     """Return the sorted nodes with equally spaced points between neighbours, ``at_least`` points in all."""
-    distinct = np.unique(copy_numpy(nodes).astype(float))
+    distinct = np.unique(to_numpy(nodes).astype(float))
     if len(distinct) == 1:
         return distinct
     parts = int(np.ceil(at_least / (len(distinct) - 1)))
@@ -51,15 +51,15 @@ def refine(nodes: Any, at_least: int = 256) -> np.ndarray:
 def check_levels(owner: object, levels: Any, name: str = "levels") -> np.ndarray:
     """Return levels as a one-dimensional float array, or refuse what is not in (0, 1)."""
     try:
-        array = np.atleast_1d(np.asarray(copy_numpy(levels), dtype=float))
+        array = np.atleast_1d(np.asarray(to_numpy(levels), dtype=float))
     except (TypeError, ValueError) as error:
         raise parameter_error(owner, name, levels, "numbers in (0, 1)") from error
-    if array.ndim != 1 or not np.all((array > 0) & (array < 1)):
+    if array.ndim != 1 or array.size == 0 or not np.all((array > 0) & (array < 1)):
         raise parameter_error(
             owner,
             name,
             levels,
-            "a number or a one-dimensional array of numbers in the open interval (0, 1)",
+            "a number or a non-empty one-dimensional array of numbers in the open interval (0, 1)",
             "Levels are probabilities: 0.9, not 90. The 0 and 1 quantiles are not estimable.",
         )
     return array
@@ -89,7 +89,7 @@ class QuantileFunction:
     """
 
     def __init__(self, levels: Any, values: Any) -> None:
-        self.levels = np.asarray(copy_numpy(levels), dtype=float)
+        self.levels = np.asarray(to_numpy(levels), dtype=float)
         inside = self.levels.size > 0 and np.all((self.levels >= 0) & (self.levels <= 1))
         if self.levels.ndim != 1 or not inside or np.any(np.diff(self.levels) <= 0):
             raise DataError("QuantileFunction: levels must be strictly increasing probabilities, at least one.")
@@ -139,14 +139,32 @@ class QuantileFunction:
         return self([(1 - coverage) / 2, (1 + coverage) / 2])
 
     def cdf(self, y: Any) -> Any:
-        """Return F_i(y) = |{θ: Q_i(θ) ≤ y}|, shape (n,) for y of shape (n,), (n, k) for y of shape (n, k)."""
+        """Return F_i(y) = |{θ: Q_i(θ) ≤ y}|.
+
+        Parameters
+        ----------
+        y : float or array of shape (n,) or (n, k)
+            One number for all functions, one or k numbers for each of them.
+
+        Returns
+        -------
+        array of shape (n,) for a number or y of shape (n,), (n, k) for y of shape (n, k)
+        """
         xp = namespace(self.values)
-        y = as_like(y, self.values)
+        try:
+            y = as_like(y, self.values)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"QuantileFunction.cdf: y must hold numbers; got {y!r}.") from error
+        if y.ndim == 0:
+            y = xp.broadcast_to(y, (len(self),))
         flat = y[:, None] if y.ndim == 1 else y
-        if flat.shape[0] != len(self):
+        if flat.ndim != 2 or flat.shape[0] != len(self):
             raise DataError(
-                f"QuantileFunction.cdf: y must have {len(self)} rows, one for each function; got {flat.shape[0]}."
+                f"QuantileFunction.cdf: y must have {len(self)} rows, one for each function; got shape "
+                f"{tuple(y.shape)}. Pass a number, or an array of shape ({len(self)},) or ({len(self)}, k)."
             )
+        if bool(xp.any(xp.isnan(flat))):
+            raise DataError("QuantileFunction.cdf: y must not contain NaN.")
         columns = [_cdf(self.values, self.levels, flat[:, j : j + 1]) for j in range(flat.shape[1])]
         answer = xp.stack(columns, axis=1)
         return answer[:, 0] if y.ndim == 1 else answer

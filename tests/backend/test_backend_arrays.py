@@ -35,7 +35,7 @@ def test_as_like_follows_library_and_dtype(values, dtype, xp):
     moved = backend.as_like(values, like)
     assert isinstance(moved, type(like))
     assert moved.dtype == like.dtype
-    np.testing.assert_array_equal(backend.copy_numpy(moved), [0.25, 2.0])
+    np.testing.assert_array_equal(backend.to_numpy(moved), [0.25, 2.0])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool"])
@@ -48,15 +48,15 @@ def test_as_like_never_truncates_to_integers(dtype, xp):
         assert float(moved[0]) == 0.5
 
 
-def test_as_like_and_copy_numpy_do_not_copy_what_fits():
+def test_as_like_and_to_numpy_do_not_copy_what_fits():
     array = np.array([1.0, 2.0])
     assert backend.as_like(array, np.zeros(1)) is array
-    assert backend.copy_numpy(array) is array
+    assert backend.to_numpy(array) is array
 
 
 @pytest.mark.parametrize("array", [np.array([1.5, 2.0]), np.array([True, False]), np.array([[1, 2]])])
-def test_copy_numpy_of_other_arrays(array):
-    found = backend.copy_numpy(strict.asarray(array))
+def test_to_numpy_of_other_arrays(array):
+    found = backend.to_numpy(strict.asarray(array))
     assert type(found) is np.ndarray
     assert found.dtype == array.dtype
     np.testing.assert_array_equal(found, array)
@@ -66,11 +66,11 @@ def test_copy_numpy_of_other_arrays(array):
 def test_clip_with_scalars_and_arrays(xp):
     values = xp.asarray([[-2.0, 0.5, 2.0], [3.0, -3.0, 0.0]])
     np.testing.assert_array_equal(
-        backend.copy_numpy(backend.clip(values, -1.0, 1.0)), [[-1.0, 0.5, 1.0], [1.0, -1.0, 0.0]]
+        backend.to_numpy(backend.clip(values, -1.0, 1.0)), [[-1.0, 0.5, 1.0], [1.0, -1.0, 0.0]]
     )
     low, high = xp.asarray([[-2.0, 0.0, 0.0]]), xp.asarray([[1.0, 1.0, 1.5]])
     np.testing.assert_array_equal(
-        backend.copy_numpy(backend.clip(values, low, high)), [[-2.0, 0.5, 1.5], [1.0, 0.0, 0.0]]
+        backend.to_numpy(backend.clip(values, low, high)), [[-2.0, 0.5, 1.5], [1.0, 0.0, 0.0]]
     )
 
 
@@ -85,7 +85,7 @@ def test_eigh(xp):
     factor = np.random.default_rng(0).normal(size=(6, 6))
     matrix = factor + factor.T
     kept = matrix.copy()
-    values, vectors = (backend.copy_numpy(a) for a in backend.eigh(xp.asarray(matrix)))
+    values, vectors = (backend.to_numpy(a) for a in backend.eigh(xp.asarray(matrix)))
     np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix))
     np.testing.assert_allclose(vectors @ np.diag(values) @ vectors.T, matrix, atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-12)
@@ -99,7 +99,7 @@ def test_cholesky_solve(xp):
     matrix = factor @ factor.T + np.eye(5)
     kept = matrix.copy()
     found = backend.cholesky_solve(xp.asarray(matrix), xp.asarray(rhs))
-    np.testing.assert_allclose(backend.copy_numpy(found), scipy.linalg.solve(matrix, rhs), atol=1e-12)
+    np.testing.assert_allclose(backend.to_numpy(found), scipy.linalg.solve(matrix, rhs), atol=1e-12)
     np.testing.assert_array_equal(matrix, kept)
 
 

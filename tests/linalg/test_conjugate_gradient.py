@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.linalg import Dense, Kronecker, conjugate_gradient
 
 strict = pytest.importorskip("array_api_strict")
@@ -22,7 +22,7 @@ def test_the_solution(xp):
     assert isinstance(x, type(rhs))
     assert residual <= 1e-12
     assert 0 < n_iter < 1000
-    np.testing.assert_allclose(copy_numpy(x), np.linalg.solve(MATRIX, RHS), atol=1e-9)
+    np.testing.assert_allclose(to_numpy(x), np.linalg.solve(MATRIX, RHS), atol=1e-9)
 
 
 def test_the_reported_residual_is_the_true_one():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels import gram as gram_module
@@ -92,7 +92,7 @@ def test_dense_low_rank_and_masked_against_explicit_formulas():
     assert LowRank(factor).adjoint.shape == (N, N)
     matrix = RNG.normal(size=(4, N))
     np.testing.assert_allclose(Dense(matrix).adjoint @ np.ones((4, 1)), matrix.T @ np.ones((4, 1)))
-    np.testing.assert_array_equal(Dense(matrix).columns(2), matrix[:, 2])
+    np.testing.assert_array_equal(Dense(matrix).column(2), matrix[:, 2])
     keep = np.diag(MASK.ravel().astype(float))
     operator = Masked(kronecker(np, S, W), MASK)
     np.testing.assert_allclose(operator.to_dense(), keep @ kronecker(np, S, W).to_dense() @ keep)
@@ -126,7 +126,7 @@ def test_kernel_gram_in_blocks_equals_the_matrix(monkeypatch, scale):
     np.testing.assert_allclose(operator @ A, matrix @ A, atol=1e-13)
     np.testing.assert_allclose(operator.diagonal(), np.diag(matrix))
     for index in (0, 3, N - 1):
-        np.testing.assert_allclose(operator.columns(index), matrix[:, index])
+        np.testing.assert_allclose(operator.column(index), matrix[:, index])
     np.testing.assert_allclose(operator.to_dense(), matrix, atol=1e-13)
     np.testing.assert_allclose(operator @ A, matrix @ A, atol=1e-13)
 
@@ -149,7 +149,7 @@ def test_kernel_product_never_makes_more_rows_than_a_block(monkeypatch):
 def test_columns_of_a_kernel_on_precomputed_values():
     operator = (2.0 * Precomputed() + 1.0).gram(K)
     for index in range(N):
-        np.testing.assert_allclose(operator.columns(index), 2 * K[:, index] + 1)
+        np.testing.assert_allclose(operator.column(index), 2 * K[:, index] + 1)
 
 
 @pytest.mark.parametrize("xp", [np, strict], ids=["numpy", "strict"])
@@ -172,7 +172,7 @@ def test_congruence_keeps_structure(xp):
         found = congruence(operator, xp.asarray(d))
         assert type(found) is kind
         assert found.tags == operator.tags
-        np.testing.assert_allclose(copy_numpy(found.to_dense()), np.diag(d) @ matrix @ np.diag(d), atol=1e-12)
+        np.testing.assert_allclose(to_numpy(found.to_dense()), np.diag(d) @ matrix @ np.diag(d), atol=1e-12)
 
 
 class Faulty(LinearOperator):

@@ -19,7 +19,7 @@ class Spy:
     def diagonal(self):
         return np.diag(self.matrix)
 
-    def columns(self, index):
+    def column(self, index):
         self.seen.append(index)
         return self.matrix[:, index]
 

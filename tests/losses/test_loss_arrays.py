@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.losses import LOSSES, EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.measures import Measure
 
@@ -60,7 +60,7 @@ def test_strict_arrays_give_the_same(loss, masked):
     assert got.keys() == expected.keys()
     for name, value in got.items():
         assert isinstance(value, type(inputs[0])), name
-        np.testing.assert_allclose(copy_numpy(value), expected[name], atol=1e-13, err_msg=name)
+        np.testing.assert_allclose(to_numpy(value), expected[name], atol=1e-13, err_msg=name)
 
 
 @every_loss

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError
 from mercer.measures import GaussLegendre, Halton, Measure, MeasureRule, MonteCarlo, Points, Sobol, Trapezoid
 from mercer.testing import check_measure
@@ -243,7 +243,7 @@ def test_strict_arrays_give_the_same(rule, dtype):
     observed = rng.random(left.shape) < 0.5
     u, v = (strict.asarray(a, dtype=like.dtype) for a in (left, right))
     assert found.points.dtype == found.weights.dtype == like.dtype
-    np.testing.assert_allclose(copy_numpy(found.points), expected.points, atol=tolerance)
+    np.testing.assert_allclose(to_numpy(found.points), expected.points, atol=tolerance)
     assert found.total == pytest.approx(expected.total, rel=tolerance)
     for mu, nu in (
         (expected, found),
@@ -257,7 +257,7 @@ def test_strict_arrays_give_the_same(rule, dtype):
         ):
             assert isinstance(a, type(like))
             assert a.dtype == like.dtype
-            np.testing.assert_allclose(copy_numpy(a), b, atol=4 * tolerance)
+            np.testing.assert_allclose(to_numpy(a), b, atol=4 * tolerance)
 
 
 @dataclass(eq=False, repr=False)

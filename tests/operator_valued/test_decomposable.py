@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import ParameterError, ParameterTypeError
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern
 from mercer.kernels import gram as gram_module
@@ -113,6 +113,6 @@ def test_strict_arrays_give_the_same(kernel):
     found = kernel.bind(GaussLegendre(3).build(x))
     got = found.evaluate(z, x, coef, theta)
     assert isinstance(got, type(x))
-    np.testing.assert_allclose(copy_numpy(got), expected.evaluate(Z, X, COEF, THETA), atol=1e-12)
-    np.testing.assert_allclose(copy_numpy(found.gram(x) @ coef), expected.gram(X) @ COEF, atol=1e-12)
+    np.testing.assert_allclose(to_numpy(got), expected.evaluate(Z, X, COEF, THETA), atol=1e-12)
+    np.testing.assert_allclose(to_numpy(found.gram(x) @ coef), expected.gram(X) @ COEF, atol=1e-12)
     check_operator(found.gram(x), coef)

@@ -3,12 +3,12 @@
 from mercer.backend.arrays import (
     as_like,
     clip,
-    copy_numpy,
     device,
     is_numpy,
     machine_epsilon,
     namespace,
     require_numpy,
+    to_numpy,
 )
 from mercer.backend.factorisations import cholesky_solve, eigh
 
@@ -16,7 +16,7 @@ __all__ = [
     "as_like",
     "cholesky_solve",
     "clip",
-    "copy_numpy",
+    "to_numpy",
     "device",
     "eigh",
     "is_numpy",

@@ -12,7 +12,7 @@ from mercer.exceptions import UnsupportedError
 __all__ = [
     "as_like",
     "clip",
-    "copy_numpy",
+    "to_numpy",
     "device",
     "is_numpy",
     "machine_epsilon",
@@ -59,10 +59,10 @@ def as_like(values: Any, like: Array) -> Array:
     dtype = like.dtype if xp.isdtype(like.dtype, ("real floating", "complex floating")) else xp.asarray(0.0).dtype
     if compat.is_array_api_obj(values) and namespace(values) is xp:
         return xp.astype(values, dtype, copy=False)
-    return xp.asarray(copy_numpy(values), dtype=dtype, device=device(like))
+    return xp.asarray(to_numpy(values), dtype=dtype, device=device(like))
 
 
-def copy_numpy(array: Any) -> np.ndarray:
+def to_numpy(array: Any) -> np.ndarray:
     """Return the values as a NumPy array (no copy where they are one)."""
     if compat.is_numpy_array(array):
         return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from mercer.backend.arrays import Array, as_like, copy_numpy, is_numpy, namespace
+from mercer.backend.arrays import Array, as_like, is_numpy, namespace, to_numpy
 from mercer.exceptions import DataError
 
 __all__ = ["cholesky_solve", "eigh"]
@@ -33,4 +33,4 @@ def cholesky_solve(matrix: Array, rhs: Array, *, overwrite: bool = False) -> Arr
     xp = namespace(matrix)
     if hasattr(xp, "linalg"):
         return xp.linalg.solve(matrix, rhs)
-    return as_like(np.linalg.solve(copy_numpy(matrix), copy_numpy(rhs)), matrix)
+    return as_like(np.linalg.solve(to_numpy(matrix), to_numpy(rhs)), matrix)

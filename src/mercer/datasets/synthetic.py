@@ -8,6 +8,9 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
+from mercer._params import check_number
+from mercer.functions import check_levels
+
 __all__ = ["make_sine", "sine_quantiles"]
 
 
@@ -31,6 +34,7 @@ def make_sine(n_samples: int = 400, random_state: Any = None) -> tuple[np.ndarra
     >>> X.shape, y.shape
     ((5, 1), (5,))
     """
+    check_number("make_sine", "n_samples", n_samples, low=1, strict=False, integer=True)
     rng = check_random_state(random_state)
     x = rng.uniform(0, 1.5, n_samples)
     return x[:, None], _location(x) + _scale(x) * rng.normal(size=n_samples)
@@ -39,4 +43,4 @@ def make_sine(n_samples: int = 400, random_state: Any = None) -> tuple[np.ndarra
 def sine_quantiles(X: Any, levels: Any) -> np.ndarray:
     """Return the true conditional quantiles of :func:`make_sine`, shape (n, len(levels))."""
     x = np.asarray(X, dtype=float)[:, 0]
-    return _location(x)[:, None] + _scale(x)[:, None] * norm.ppf(np.atleast_1d(levels))[None, :]
+    return _location(x)[:, None] + _scale(x)[:, None] * norm.ppf(check_levels("sine_quantiles", levels))[None, :]

@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import as_like, copy_numpy, is_numpy, namespace
+from mercer.backend import as_like, is_numpy, namespace, to_numpy
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import choose_alpha
-from mercer.estimators.validation import merge_duplicates, validate_inputs, validate_training
+from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import parameter_error
 from mercer.functions import QuantileFunction, check_levels, interpolation, refine
-from mercer.kernels import Gaussian, Precomputed, as_kernel
+from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -98,6 +98,10 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
     -----
     Beyond the outer nodes (0.0034 and 0.9966 by default) the quantile function is constant: nothing is extrapolated.
 
+    ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels, in closed form, over
+    λ from 1e-6 to 10, and divides by the mean absolute deviation of y, so that neither the unit nor the origin of y
+    matters. It is a sound start; tune ``alpha`` by cross-validation where a fit matters.
+
     The cost is that of the numerical ranks r and q of the two Gram matrices: for smooth kernels in few dimensions
     r and q are small (tens), the n × n matrix is never formed, and a step takes O(n·m·(r + q)).
 
@@ -148,9 +152,8 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
+        given = isinstance(self.kernel, Kernel) and self.kernel.pairwise
+        tags.input_tags.pairwise = given or (isinstance(self.kernel, str) and self.kernel == "precomputed")
         tags.array_api_support = True
         return tags
 
@@ -174,7 +177,9 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         """
         self._check_settings()
         X, y, weight = validate_training(self, X, y, sample_weight)
-        if not self.__sklearn_tags__().input_tags.pairwise:
+        if self.__sklearn_tags__().input_tags.pairwise:
+            check_gram(self, X)
+        else:
             X, y, weight = merge_duplicates(X, y, weight)
         measure = self._measure(X)
         bound = self._operator_valued_kernel(X, measure)
@@ -182,7 +187,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         centre = _centre(y, weight) if self.fit_intercept else 0.0
         Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(measure)))
         problem = DualProblem(bound.gram(X), self._loss(), Y, measure, alpha, weight, self.fit_intercept)
-        solver = as_solver(self.solver, problem, self.tol, self.max_iter)
+        solver = as_solver(self.solver, problem, self.tol, self.max_iter, owner=self)
         with progress(self.verbose, type(solver).__name__) as callback:
             result = solver.solve(problem, self._warm_start(problem), callback)
         if not result.converged:
@@ -206,20 +211,41 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
 
     def _measure(self, X):
         rule = GaussLegendre(20) if self.measure is None else self.measure
-        state = self.random_state
-        rng = state if isinstance(state, np.random.Generator) else check_random_state(state).randint(2**31 - 1)
-        measure = rule.build(X, rng)
-        if measure.points.shape[1] == 1:
-            check_levels(self, measure.locations, "the levels of measure")
+        measure = rule.build(X, _generator(self, self.random_state))
+        points = to_numpy(measure.points)
+        if points.shape[1] != 1 or not np.all((points > 0) & (points < 1)):
+            raise parameter_error(
+                self,
+                "measure",
+                points.ravel() if points.shape[1] == 1 else points,
+                "a rule whose points are levels strictly between 0 and 1",
+                "Levels are probabilities: 0.9, not 90. Trapezoid includes the ends 0 and 1, whose quantiles are not "
+                "estimable; take GaussLegendre(20), or Trapezoid(20, scipy.stats.uniform(0.05, 0.9)).",
+            )
         return measure
 
     def _operator_valued_kernel(self, X, measure):
-        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel)
-        output_kernel = Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel)
+        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
+        output_kernel = (
+            Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel, self, "output_kernel")
+        )
+        if output_kernel.pairwise:
+            raise parameter_error(
+                self, "output_kernel", self.output_kernel, "a kernel on levels", "It is evaluated at any level."
+            )
         return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
 
     def _loss(self) -> Loss:
-        return as_loss(self.loss)
+        loss = as_loss(self.loss)
+        if loss.indexed_by != "level":
+            raise parameter_error(
+                self,
+                "loss",
+                loss,
+                "a loss indexed by levels: 'pinball', 'moreau_pinball', 'weighted_huber', 'expectile'",
+                'A loss of your own says so with the class attribute indexed_by = "level".',
+            )
+        return loss
 
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None
@@ -255,7 +281,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_inputs(self, X, self.X_fit_)
-        grid = copy_numpy(self.grid_)
+        grid = to_numpy(self.grid_)
         function = QuantileFunction(grid, self._evaluate(X, grid))
         return function if self.noncrossing is None else function.rearranged()
 
@@ -275,12 +301,18 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         return self._evaluate(validate_inputs(self, X, self.X_fit_), levels)
 
     def predict(self, X):
-        """Return the conditional median, shape (n_samples,)."""
+        """Return the conditional median, shape (n_samples,).
+
+        If all levels of ``measure`` are on one side of 0.5, it is the quantile at the nearest of them (see Notes).
+        """
         return self.predict_quantile(X, [0.5])[:, 0]
 
     def predict_interval(self, X, coverage=0.9):
-        """Return central intervals of nominal ``coverage``, shape (n_samples, 2)."""
-        check_levels(self, coverage, "coverage")
+        """Return central intervals of nominal ``coverage``, shape (n_samples, 2).
+
+        For several coverages at once use :meth:`predict_quantile` with the levels (1 ± coverage)/2.
+        """
+        check_number(self, "coverage", coverage, low=0, high=1, hint="It is a probability: 0.9, not 90.")
         return self.predict_quantile(X, [(1 - coverage) / 2, (1 + coverage) / 2])
 
     def predict_mean(self, X):
@@ -288,14 +320,24 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         return self.predict_function(X).mean()
 
     def predict_cdf(self, X, y):
-        """Return P(Y ≤ y | x), shape of y: (n_samples,) or (n_samples, k)."""
+        """Return P(Y ≤ y | x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : float or array-like of shape (n_samples,) or (n_samples, k)
+            One number for all rows, or one or k numbers for each of them.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, k)
+        """
         return self.predict_function(X).cdf(y)
 
     def sample(self, X, size=1, random_state=None):
         """Return draws from the conditional distribution, shape (n_samples, size)."""
         check_number(self, "size", size, low=1, strict=False, integer=True)
-        function = self.predict_function(X)
-        return function.sample(int(size), check_random_state(random_state).randint(2**31 - 1))
+        return self.predict_function(X).sample(int(size), _generator(self, random_state))
 
     def score(self, X, y, sample_weight=None):
         """Return D², the share of the integrated pinball loss that the model explains.
@@ -304,9 +346,20 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         as the unconditional quantiles of the scored y.
         """
         check_is_fitted(self)
-        nodes, weights = copy_numpy(self.measure_.locations), copy_numpy(self.measure_.weights)
+        nodes, weights = to_numpy(self.measure_.locations), to_numpy(self.measure_.weights)
         predicted = self.predict_quantile(X, nodes)
         return d2_integrated_pinball(y, predicted, nodes, weights, sample_weight)
+
+
+def _generator(owner: object, state: Any) -> np.random.Generator:
+    """Return a Generator for what scikit-learn calls a random state, or for a Generator."""
+    if isinstance(state, np.random.Generator):
+        return state
+    try:
+        return np.random.default_rng(check_random_state(state).randint(2**31 - 1))
+    except ValueError as error:
+        allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
+        raise parameter_error(owner, "random_state", state, allowed) from error
 
 
 def _centre(y: Any, weight: Any) -> float:

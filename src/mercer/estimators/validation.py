@@ -6,16 +6,34 @@ single precision has, and so does a duality gap of 1e-3.
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import array_api_compat as compat
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from mercer.backend import as_like, copy_numpy, device, namespace
-from mercer.exceptions import DataError
+from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.exceptions import DataError, MercerError, ParameterTypeError
 
-__all__ = ["merge_duplicates", "validate_inputs", "validate_training"]
+__all__ = ["check_gram", "merge_duplicates", "validate_inputs", "validate_training"]
+
+
+@contextmanager
+def _own_errors(what: str) -> Iterator[None]:
+    """Let what scikit-learn refuses be a MercerError, too; its messages stay as its users know them."""
+    try:
+        yield
+    except MercerError:
+        raise
+    except TypeError as error:
+        raise ParameterTypeError(str(error)) from error
+    except ValueError as error:
+        if "could not convert" in str(error):
+            raise DataError(f"{what} must hold numbers: {error}. Encode text as numbers first.") from error
+        raise DataError(str(error)) from error
 
 
 def _foreign(array: Any) -> bool:
@@ -27,6 +45,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
 
     Sets ``n_features_in_`` (and ``feature_names_in_`` for data frames), as scikit-learn's estimators do.
     """
+    estimator._columns = None  # of a Gram matrix, those that belong to rows of positive weight
     if _foreign(X):
         X = _check_foreign(estimator, X, reset=True)
         if y is None:
@@ -37,21 +56,43 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
         if not bool(namespace(y).all(namespace(y).isfinite(y))):
             raise DataError("Input y contains NaN or infinity.")
     else:
-        y = copy_numpy(y) if _foreign(y) else y
-        X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
-        y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
+        y = to_numpy(y) if _foreign(y) else y
+        with _own_errors("X and y"):
+            X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+            y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
     if sample_weight is None:
         return X, y, None
-    weight = _check_sample_weight(copy_numpy(sample_weight), copy_numpy(X), dtype=np.float64)
+    given = sample_weight if isinstance(sample_weight, numbers.Number) else to_numpy(sample_weight)
+    with _own_errors("sample_weight"):
+        weight = _check_sample_weight(given, to_numpy(X), dtype=np.float64)
     if np.any(weight < 0) or not np.any(weight > 0):
-        raise DataError("sample_weight must be non-negative and not all zero.")
+        raise DataError(
+            f"sample_weight must be non-negative and not all zero; got weights from {weight.min():g} to "
+            f"{weight.max():g}. Use 0 for a row that should not count."
+        )
     keep = weight > 0
     if np.all(keep):
         return X, y, as_like(weight, X)
     X, y = take_rows(X, keep), take_rows(y, keep)
     if estimator.__sklearn_tags__().input_tags.pairwise:
-        X = take_rows(X.T, keep).T
+        estimator._columns = np.flatnonzero(keep)
+        X = take_columns(X, estimator._columns)
     return X, y, as_like(weight[keep], X)
+
+
+def check_gram(owner: object, X: Any) -> None:
+    """Refuse a square Gram matrix with clearly negative eigenvalues, by one Cholesky factorisation."""
+    matrix = to_numpy(X)
+    if matrix.shape[0] != matrix.shape[1]:
+        return  # the kernel says so
+    slack = max(100 * len(matrix) * np.finfo(matrix.dtype).eps, 1e-9) * np.linalg.norm(matrix)
+    try:
+        np.linalg.cholesky((matrix + matrix.T) / 2 + max(slack, np.finfo(float).tiny) * np.eye(len(matrix)))
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            f"{type(owner).__name__}: with kernel='precomputed' X must be a symmetric positive semi-definite matrix; "
+            "it has negative eigenvalues. Shift or clip its spectrum first."
+        ) from error
 
 
 def validate_inputs(estimator: Any, X: Any, fitted: Any) -> Any:
@@ -64,8 +105,11 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any) -> Any:
             f"device as those passed to fit(); got {type(X).__module__}, fitted on {type(fitted).__module__}."
         )
     if _foreign(X):
-        return _check_foreign(estimator, X, reset=False)
-    return validate_data(estimator, X, reset=False, dtype=np.float64)
+        X = _check_foreign(estimator, X, reset=False)
+    else:
+        with _own_errors("X"):
+            X = validate_data(estimator, X, reset=False, dtype=np.float64)
+    return X if estimator._columns is None else take_columns(X, estimator._columns)
 
 
 def _check_foreign(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -94,11 +138,11 @@ def merge_duplicates(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     A row of weight 2 and the row twice then give the same fit, chosen λ included. The order of first appearance
     is kept; without duplicates everything is returned as it came.
     """
-    pairs = np.column_stack([copy_numpy(X), copy_numpy(y)])
+    pairs = np.column_stack([to_numpy(X), to_numpy(y)])
     distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     if len(distinct) == len(pairs):
         return X, y, weight
-    counts = np.bincount(group.ravel(), weights=None if weight is None else copy_numpy(weight))
+    counts = np.bincount(group.ravel(), weights=None if weight is None else to_numpy(weight))
     order = np.argsort(first)
     keep = first[order]
     return take_rows(X, keep), take_rows(y, keep), as_like(counts[order].astype(float), X)
@@ -108,6 +152,15 @@ def take_rows(array: Any, rows: np.ndarray) -> Any:
     """Return some rows, by mask or by index, in any array library."""
     if compat.is_numpy_array(array):
         return array[rows]
-    index = np.flatnonzero(rows) if rows.dtype == bool else rows
+    return _take(array, rows, axis=0)
+
+
+def take_columns(array: Any, columns: np.ndarray) -> Any:
+    """Return some columns, by mask or by index, in any array library."""
+    return array[:, columns] if compat.is_numpy_array(array) else _take(array, columns, axis=1)
+
+
+def _take(array: Any, which: np.ndarray, axis: int) -> Any:
+    index = np.flatnonzero(which) if which.dtype == bool else which
     xp = namespace(array)
-    return xp.take(array, xp.asarray(index, device=device(array)), axis=0)
+    return xp.take(array, xp.asarray(index, device=device(array)), axis=axis)

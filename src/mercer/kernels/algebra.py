@@ -10,7 +10,7 @@ import array_api_compat as compat
 import numpy as np
 
 from mercer._params import check_number
-from mercer.backend import copy_numpy, namespace
+from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel, combinations
 from mercer.kernels.polynomial import Constant
@@ -164,7 +164,7 @@ class Restricted(Kernel):
                 "a kernel on vectors",
                 "The columns of precomputed values are training points.",
             )
-        columns = np.asarray(copy_numpy(self.columns))
+        columns = np.asarray(to_numpy(self.columns))
         if columns.dtype.kind not in "iu" or columns.ndim > 1 or columns.size == 0:
             raise parameter_error(self, "columns", self.columns, "an integer or a sequence of integers")
         if np.unique(columns).size < columns.size:
@@ -176,7 +176,7 @@ class Restricted(Kernel):
         return self.kernel.differentiable
 
     def _take(self, X):
-        columns = np.atleast_1d(copy_numpy(self.columns))
+        columns = np.atleast_1d(to_numpy(self.columns))
         d = X.shape[1]
         if np.any(columns >= d) or np.any(columns < -d):
             raise DataError(f"Restricted: columns are {columns.tolist()}, but the points have {d} columns.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError
 
 __all__ = ["column_scales", "median_distance"]
@@ -69,7 +69,7 @@ def column_scales(X: Any, metric: str = "euclidean") -> np.ndarray:
 
 
 def _distinct(X: Any) -> np.ndarray:
-    rows = np.asarray(copy_numpy(X), dtype=float)
+    rows = np.asarray(to_numpy(X), dtype=float)
     if rows.shape[0] == 0:
         raise DataError("The median distance needs at least one row; X has none.")
     if not np.all(np.isfinite(rows)):

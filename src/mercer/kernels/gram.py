@@ -28,7 +28,7 @@ class KernelGram(LinearOperator):
     """D K D with K_ij = k(x_i, x_j) and a diagonal scaling D, evaluated on demand.
 
     Products are made in blocks of rows, so that memory stays O(n); :meth:`to_dense` stores the matrix, and later
-    products use it (5 to 7 times faster). ``columns`` serves the pivoted Cholesky factorisation.
+    products use it (5 to 7 times faster). ``column`` serves the pivoted Cholesky factorisation.
     """
 
     tags = frozenset({"self-adjoint", "psd"})
@@ -64,7 +64,7 @@ class KernelGram(LinearOperator):
         values = self.kernel.diagonal(self.X)
         return values if self.scale is None else values * self.scale**2
 
-    def columns(self, index: int) -> Any:
+    def column(self, index: int) -> Any:
         """Return one column."""
         if self.kernel.pairwise:  # X holds the matrix already, and a row of it is no point
             return self._dense()[:, index]

@@ -32,7 +32,7 @@ NAMES: dict[str, Callable[[], Kernel]] = {
 }
 
 
-def as_kernel(value: Any) -> Kernel:
+def as_kernel(value: Any, owner: object = "as_kernel", name: str = "kernel") -> Kernel:
     """Return a kernel from a kernel, a name or a function of two arrays.
 
     Parameters
@@ -40,6 +40,8 @@ def as_kernel(value: Any) -> Kernel:
     value : Kernel, str or callable
         A kernel passes unchanged; a name gives that kernel with its default parameters; a function (X, Z) →
         matrix becomes a :class:`FunctionKernel`.
+    owner, name : object and str, optional
+        Whose parameter it is, for the message of an error.
 
     Examples
     --------
@@ -62,4 +64,4 @@ def as_kernel(value: Any) -> Kernel:
     elif callable(value):
         return FunctionKernel(value)
     allowed = f"a Kernel, a function of two arrays or one of {', '.join(map(repr, NAMES))}"
-    raise parameter_error("as_kernel", "kernel", value, allowed, hint)
+    raise parameter_error(owner, name, value, allowed, hint)

@@ -11,7 +11,7 @@ import array_api_compat as compat
 import numpy as np
 
 from mercer._params import check_number
-from mercer.backend import as_like, clip, copy_numpy, namespace
+from mercer.backend import as_like, clip, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Array, Kernel
@@ -364,7 +364,7 @@ def check_bandwidth(
     each = "numbers >= 0" if zero else "positive numbers"
     allowed = f"a positive number, a sequence of {each} (one per column){words}"
     try:
-        numbers = np.asarray(copy_numpy(value))
+        numbers = np.asarray(to_numpy(value))
     except (TypeError, ValueError) as error:
         raise parameter_error(owner, name, value, allowed) from error
     if numbers.dtype.kind not in "fiu" or numbers.ndim > 1 or numbers.size == 0 or np.any(np.isnan(numbers)):
@@ -378,7 +378,7 @@ def check_bandwidth(
 
 def per_column(owner: object, name: str, convert: Any, X: Array) -> Any:
     """Return ``convert`` of a bandwidth as a Python number, or as an array (1, d) of the library of X."""
-    numbers = np.asarray(copy_numpy(getattr(owner, name)), dtype=float)
+    numbers = np.asarray(to_numpy(getattr(owner, name)), dtype=float)
     converted = numbers if convert is None else convert(numbers)
     if numbers.ndim == 0:
         return float(converted)

@@ -51,7 +51,7 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
         Share of the size beyond which the dense decomposition is cheaper.
     """
     n = operator.shape[0]
-    if tolerance > 0 and n > 100 and is_numpy(operator.like) and hasattr(operator, "columns"):
+    if tolerance > 0 and n > 100 and is_numpy(operator.like) and hasattr(operator, "column"):
         factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n))
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)

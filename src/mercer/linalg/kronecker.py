@@ -45,6 +45,7 @@ class Kronecker(LinearOperator):
         self.right_root = None if right_weights is None else namespace(right_weights).sqrt(right_weights)
         self.left = left if self.left_root is None else congruence(left, self.left_root)
         self.right = right if self.right_root is None else congruence(right, self.right_root)
+        self._eigen: tuple[float, KroneckerEigen] | None = None
 
     @property
     def shape(self):
@@ -96,13 +97,19 @@ class Kronecker(LinearOperator):
         return norm2(self.left) * norm2(self.right)
 
     def eigh(self, tolerance: float = 0.0) -> KroneckerEigen:
-        """Return thin eigenbases of both factors that leave out at most ``tolerance`` of the product's trace."""
+        """Return thin eigenbases of both factors that leave out at most ``tolerance`` of the product's trace.
+
+        The last answer is kept and serves every request that is not more exact.
+        """
+        if self._eigen is not None and self._eigen[0] <= tolerance:
+            return self._eigen[1]
         xp = namespace(self.like)
         trace_left = float(xp.sum(self.left.diagonal()))
         trace_right = float(xp.sum(self.right.diagonal()))
         left = eigh(self.left, tolerance / (2 * trace_right) if trace_right > 0 else 0.0)
         right = eigh(self.right, tolerance / (2 * trace_left) if trace_left > 0 else 0.0)
-        return KroneckerEigen(left, right, self)
+        self._eigen = (tolerance, KroneckerEigen(left, right, self))
+        return self._eigen[1]
 
     def solve(self, shift: float, rhs: Any) -> Any:
         """Return (𝐊 + shift·I)⁻¹ rhs through the eigenbases of the factors."""

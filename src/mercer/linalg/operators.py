@@ -104,7 +104,7 @@ class Dense(LinearOperator):
     def diagonal(self):
         return namespace(self.matrix).linalg.diagonal(self.matrix)
 
-    def columns(self, index: int) -> Any:
+    def column(self, index: int) -> Any:
         """Return one column, for algorithms that look at few of them."""
         return self.matrix[:, index]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,12 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
 
     Parameters
     ----------
-    operator : object with ``diagonal()`` and ``columns(index)``
+    operator : object with ``diagonal()`` and ``column(index)``
         A positive semi-definite operator on NumPy arrays.
     tolerance : float
         Absolute bound on the trace of what is left out.
     max_rank : int, optional
-        Where to give up; n by default.
+        Where to give up, or earlier once it is clear that this rank will not do; n by default.
 
     Examples
     --------
@@ -46,6 +47,7 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
     epsilon = float(np.finfo(residual.dtype).eps)
     floor = epsilon * max(float(residual.max()), np.finfo(residual.dtype).tiny)
     slack = max(100 * n * epsilon, 1e-9) * float(residual.sum())  # as for the eigenvalues in eigh
+    trace = float(residual.sum())
     for rank in range(limit + 1):
         pivot = int(residual.argmax())
         if residual.sum() <= tolerance or residual[pivot] <= floor:
@@ -53,8 +55,11 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
         if rank == limit:
             return None
         if rank == len(rows):
+            if max_rank is not None and _hopeless(trace, float(residual.sum()), tolerance, rank, limit):
+                return None
+            trace = float(residual.sum())
             rows = np.concatenate([rows, np.empty((min(len(rows), limit - rank), n), dtype=rows.dtype)])
-        column = operator.columns(pivot) - rows[:rank, pivot] @ rows[:rank]
+        column = operator.column(pivot) - rows[:rank, pivot] @ rows[:rank]
         rows[rank] = column / np.sqrt(residual[pivot])
         residual -= rows[rank] ** 2
         if residual.min() < -slack:
@@ -65,3 +70,14 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
         np.maximum(residual, 0, out=residual)
         residual[pivot] = 0
     return None
+
+
+def _hopeless(before: float, now: float, tolerance: float, rank: int, limit: int) -> bool:
+    """Whether the trace, should it go on falling as over the last half of the columns, comes too late.
+
+    The spectra of kernels fall more and more slowly, so that this is an optimistic guess.
+    """
+    if tolerance <= 0 or now <= 0:
+        return False
+    rate = math.log(before / now) / (rank if rank == 64 else rank / 2)
+    return rate <= 0 or rank + math.log(now / tolerance) / rate > limit

@@ -47,6 +47,8 @@ class Loss(Params, ABC):
 
     #: whether L_i(u) is an integral of a function of u(θ), node by node
     pointwise: ClassVar[bool] = True
+    #: what the points of the measure are to the loss ("level", "cost"); None where they are mere locations
+    indexed_by: ClassVar[str | None] = None
     #: whether the gradient is Lipschitz
     smooth: ClassVar[bool] = False
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mercer.backend import as_like, copy_numpy, machine_epsilon, namespace
+from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
 from mercer.exceptions import DataError
 from mercer.losses.base import Loss, indicator
 from mercer.losses.prox import project_box
 from mercer.measures import Measure
 
-__all__ = ["BoxLoss", "check_levels", "inside_box", "levels", "observed_only", "residual", "slack"]
+__all__ = ["BoxLoss", "check_levels", "inside_box", "levels", "node_mean", "observed_only", "residual", "slack"]
 
 
 def observed_only(values: Any, measure: Measure) -> Any:
@@ -27,6 +27,15 @@ def residual(Y: Any, U: Any, measure: Measure) -> Any:
     return observed_only(Y - U, measure)
 
 
+def node_mean(array: Any, sample_weight: Any, measure: Measure) -> Any:
+    """Return Σ_i s_i a_ij / Σ_i s_i over the observed entries of each node, 0 where there are none; shape (m,)."""
+    xp = namespace(array)
+    if measure.observed is None:
+        return sample_weight @ array / xp.sum(sample_weight)
+    total = sample_weight @ xp.astype(measure.observed, array.dtype)
+    return sample_weight @ observed_only(array, measure) / xp.where(total > 0, total, xp.ones_like(total))
+
+
 def slack(array: Any) -> float:
     """Return the relative rounding allowed in a test for membership: 7e-10 in double precision."""
     return 0.05 * math.sqrt(machine_epsilon(array))
@@ -39,7 +48,7 @@ def levels(measure: Measure, like: Any) -> Any:
 
 def check_levels(owner: object, noun: str, measure: Measure) -> None:
     """Refuse a measure whose points are not in (0, 1); ``noun`` says what they are to ``owner``."""
-    theta = copy_numpy(measure.locations)
+    theta = to_numpy(measure.locations)
     bad = theta[~((theta > 0) & (theta < 1))]
     if bad.size:
         shown = ", ".join(f"{value:g}" for value in bad[:5]) + (", ..." if bad.size > 5 else "")

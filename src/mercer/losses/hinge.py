@@ -68,6 +68,8 @@ class CostSensitiveHinge(_Labels, BoxLoss):
     array([0.15, 1.05])
     """
 
+    indexed_by = "cost"
+
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ∫ w(1 − yu)₊ dμ for each row."""
         s = self._shortfall(Y, U, measure)
@@ -111,6 +113,8 @@ class MoreauHinge(_Labels, BoxLoss):
     >>> MoreauHinge(kappa=0.5).value(np.array([[1.0], [-1.0]]), np.array([[0.5], [0.5]]), mu)
     array([0.1275, 0.9275])
     """
+
+    indexed_by = "cost"
 
     kappa: float = 0.1
 
@@ -166,6 +170,8 @@ class WeightedMoreauHinge(_Labels):
     >>> WeightedMoreauHinge(kappa=0.5).value(np.array([[1.0], [-1.0]]), np.array([[0.5], [0.5]]), mu)
     array([0.075, 0.875])
     """
+
+    indexed_by = "cost"
 
     kappa: float = 0.1
 

@@ -38,6 +38,8 @@ class Pinball(BoxLoss):
     array([0.45, 1.05])
     """
 
+    indexed_by = "level"
+
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ∫ max(θr, (θ − 1)r) dμ for each row."""
         excess = residual(U, Y, measure)
@@ -98,6 +100,8 @@ class MoreauPinball(BoxLoss):
     array([0.4275])
     """
 
+    indexed_by = "level"
+
     kappa: float = 0.1
 
     smooth = True
@@ -157,6 +161,8 @@ class WeightedHuber(Loss):
     >>> WeightedHuber(kappa=0.5).value(np.array([[1.5]]), np.array([[0.0]]), mu)
     array([0.375])
     """
+
+    indexed_by = "level"
 
     kappa: float = 1.0
 
@@ -223,6 +229,8 @@ class Expectile(Loss):
     >>> Expectile().value(np.array([[2.0], [-2.0]]), np.array([[0.0], [0.0]]), mu)
     array([0.6, 1.4])
     """
+
+    indexed_by = "level"
 
     smooth = True
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import namespace
 from mercer.losses.base import Loss
-from mercer.losses.domain import observed_only, residual
+from mercer.losses.domain import node_mean, observed_only, residual
 from mercer.measures import Measure
 
 __all__ = ["Square"]
@@ -56,9 +55,4 @@ class Square(Loss):
 
     def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any:
         """Return the weighted means of the residuals, node by node."""
-        xp = namespace(Y)
-        r = residual(Y, U, measure)
-        if measure.observed is None:
-            return sample_weight @ r / xp.sum(sample_weight)
-        total = sample_weight @ xp.astype(measure.observed, r.dtype)
-        return sample_weight @ r / xp.where(total > 0, total, xp.ones_like(total))
+        return node_mean(Y - U, sample_weight, measure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer.backend import as_like, copy_numpy, device, namespace
+from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.exceptions import DataError
 
 __all__ = ["Measure"]
@@ -99,5 +99,5 @@ class Measure:
         """Return the measure in the library, device and dtype of ``array``."""
         observed = self.observed
         if observed is not None and namespace(observed) is not namespace(array):
-            observed = namespace(array).asarray(copy_numpy(observed), device=device(array))
+            observed = namespace(array).asarray(to_numpy(observed), device=device(array))
         return Measure(as_like(self.points, array), as_like(self.weights, array), observed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import copy_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError
 from mercer.functions import QuantileFunction
 from mercer.losses.quantiles import weighted_quantile
@@ -15,11 +15,27 @@ __all__ = ["coverage", "crossing", "d2_integrated_pinball", "integrated_pinball"
 
 
 def _prepare(y: Any, predicted: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    y, predicted = copy_numpy(y).astype(float), copy_numpy(predicted).astype(float)
+    y, predicted = _numbers("y", y), _numbers("the predictions", predicted)
     if y.ndim != 1 or predicted.shape[0] != len(y):
         raise DataError(f"y must have shape ({predicted.shape[0]},), one target a prediction; got {y.shape}.")
-    weight = np.ones(len(y)) if sample_weight is None else copy_numpy(sample_weight).astype(float)
+    if sample_weight is None:
+        return y, predicted, np.full(len(y), 1 / len(y))
+    weight = _numbers("sample_weight", sample_weight)
+    if weight.shape != y.shape:
+        raise DataError(f"sample_weight must have shape {y.shape}, as y; got {weight.shape}.")
+    if np.any(weight < 0) or not np.any(weight > 0):
+        raise DataError("sample_weight must be non-negative and not all zero.")
     return y, predicted, weight / weight.sum()
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        array = to_numpy(values).astype(float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers; {error}.") from error
+    if not np.all(np.isfinite(array)):
+        raise DataError(f"{name} must be finite; there are NaN or infinite values among them.")
+    return array
 
 
 def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
@@ -41,10 +57,10 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
     0.375
     """
     y, quantiles, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(copy_numpy(levels), dtype=float)
+    levels = np.asarray(to_numpy(levels), dtype=float)
     if quantiles.shape != (len(y), len(levels)):
         raise DataError(f"quantiles must have shape ({len(y)}, {len(levels)}); got {quantiles.shape}.")
-    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(copy_numpy(weights), dtype=float)
+    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(to_numpy(weights), dtype=float)
     residual = y[:, None] - quantiles
     return float(share @ np.maximum(levels * residual, (levels - 1) * residual) @ weights)
 
@@ -52,7 +68,7 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
 def d2_integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
     """Return 1 − integrated pinball of the predictions / that of the quantiles of y itself."""
     values, _, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(copy_numpy(levels), dtype=float)
+    levels = np.asarray(to_numpy(levels), dtype=float)
     columns = np.broadcast_to(values[:, None], (len(values), len(levels)))
     null = np.broadcast_to(weighted_quantile(columns, share, levels), columns.shape)
     reference = integrated_pinball(values, null, levels, weights, sample_weight)
@@ -97,5 +113,5 @@ def coverage(y: Any, interval: Any, sample_weight: Any = None) -> float:
 
 def crossing(quantiles: Any) -> float:
     """Return the mean over samples and neighbouring levels of (q_j − q_{j+1})₊; 0 when nothing crosses."""
-    quantiles = copy_numpy(quantiles).astype(float)
+    quantiles = to_numpy(quantiles).astype(float)
     return float(np.mean(np.maximum(quantiles[:, :-1] - quantiles[:, 1:], 0))) if quantiles.shape[1] > 1 else 0.0

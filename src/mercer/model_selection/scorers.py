@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,34 +14,39 @@ from mercer.model_selection.quantile_scores import coverage, crossing, integrate
 __all__ = ["make_coverage_scorer", "make_crossing_scorer", "make_crps_scorer", "make_pinball_scorer"]
 
 
+@dataclass(frozen=True)
 class _PinballScorer:
-    def __init__(self, levels: np.ndarray) -> None:
-        self.levels = levels
+    levels: tuple[float, ...]
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         predicted = estimator.predict_quantile(X, self.levels)
         return -integrated_pinball(y, predicted, self.levels, sample_weight=sample_weight)
 
 
+@dataclass(frozen=True)
 class _CRPSScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         return -mean_crps(y, estimator.predict_function(X), sample_weight)
 
 
+@dataclass(frozen=True)
 class _CoverageScorer:
-    def __init__(self, nominal: float) -> None:
-        self.nominal = nominal
+    nominal: float
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         return -abs(coverage(y, estimator.predict_interval(X, self.nominal), sample_weight) - self.nominal)
 
 
+@dataclass(frozen=True)
 class _CrossingScorer:
-    def __init__(self, levels: np.ndarray) -> None:
-        self.levels = levels
+    levels: tuple[float, ...]
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         return -crossing(estimator.predict_quantile(X, self.levels))
+
+
+def _sorted(levels: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(level) for level in np.sort(levels))
 
 
 def make_pinball_scorer(levels: Any = (0.1, 0.3, 0.5, 0.7, 0.9)) -> _PinballScorer:
@@ -57,7 +63,7 @@ def make_pinball_scorer(levels: Any = (0.1, 0.3, 0.5, 0.7, 0.9)) -> _PinballScor
     >>> bool(np.all(scores <= 0))
     True
     """
-    return _PinballScorer(np.sort(check_levels("make_pinball_scorer", levels)))
+    return _PinballScorer(_sorted(check_levels("make_pinball_scorer", levels)))
 
 
 def make_crps_scorer() -> _CRPSScorer:
@@ -73,4 +79,4 @@ def make_coverage_scorer(coverage: float = 0.9) -> _CoverageScorer:
 
 def make_crossing_scorer(levels: Any = (0.1, 0.3, 0.5, 0.7, 0.9)) -> _CrossingScorer:
     """Return a scorer: minus the mean crossing of neighbouring levels, 0 for monotone predictions."""
-    return _CrossingScorer(np.sort(check_levels("make_crossing_scorer", levels)))
+    return _CrossingScorer(_sorted(check_levels("make_crossing_scorer", levels)))

@@ -12,9 +12,10 @@ from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg import Kronecker
 from mercer.losses.base import Loss
+from mercer.losses.domain import node_mean
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
-from mercer.problems.intercept import best_intercept, node_mean, zero_sum
+from mercer.problems.intercept import best_intercept, zero_sum
 
 __all__ = ["DualProblem"]
 

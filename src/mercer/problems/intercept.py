@@ -8,10 +8,10 @@ from typing import Any
 
 from mercer.backend import as_like, device, machine_epsilon, namespace
 from mercer.losses.base import Loss
-from mercer.losses.domain import observed_only
+from mercer.losses.domain import node_mean, observed_only
 from mercer.measures import Measure
 
-__all__ = ["best_intercept", "node_mean", "zero_sum"]
+__all__ = ["best_intercept", "zero_sum"]
 
 
 def best_intercept(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure, start: Any = None) -> Any:
@@ -71,15 +71,6 @@ def _bisect(beyond: Callable[[Any], Any], low: Any, high: Any) -> Any:
         past = beyond(middle)
         low, high = xp.where(past, low, middle), xp.where(past, middle, high)
     return (low + high) / 2
-
-
-def node_mean(array: Any, sample_weight: Any, measure: Measure) -> Any:
-    """Return Σ_i s_i a_ij / Σ_i s_i over the observed entries of each node, 0 where there are none; shape (m,)."""
-    xp = namespace(array)
-    if measure.observed is None:
-        return sample_weight @ array / xp.sum(sample_weight)
-    total = sample_weight @ xp.astype(measure.observed, array.dtype)
-    return sample_weight @ observed_only(array, measure) / xp.where(total > 0, total, xp.ones_like(total))
 
 
 def _smooth(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure) -> Any:

@@ -113,7 +113,6 @@ class _Sweep:
             self.prox = _BoxProx(problem, box, rows)
         self.set_rho(rho)
         self.Z = np.zeros((n, m), dtype=problem.Y.dtype)
-        self._buffer = np.empty((rows, m), dtype=problem.Y.dtype)
 
     def set_rho(self, rho: float) -> None:
         self.rho = rho
@@ -135,39 +134,41 @@ class _Sweep:
     def _pass(self, T: np.ndarray, correction: Any, measure: bool = False) -> None:
         ridge = self.ridge
         (r, q), m = ridge.spectrum.shape, T.shape[1]
-        right_first = q * (r + m) < r * m
-        coordinates = np.zeros((r, q if right_first else m), dtype=T.dtype)
-        total = np.zeros(m, dtype=T.dtype)
-        apart = moved = 0.0
+        right_first = q * (r + m) < r * m  # the cheaper order of the two thin products
         if correction is not None:
             N, c = correction
-            back = ridge.right_out.T if right_first else N @ ridge.right_out.T
-        for block in self.blocks:
-            t, z = T[block], self.Z[block]
-            work = self._buffer[: len(t)]
-            if correction is not None:  # α − z = z − t − U N Vᵀ − c
-                left = ridge.left_out[block]
-                np.matmul(left @ N if right_first else left, back, out=work)
-                if ridge.intercept:
-                    work += c
-                np.subtract(z, work, out=work)
-                work -= t
-                if measure:
-                    apart += float(np.vdot(work, work))
-                work *= self.relaxation
-                t += work
-            last = z.copy() if measure else None
-            self.prox(block, t, z)
-            if measure:
-                last -= z
-                moved += float(np.vdot(last, last))
-            np.multiply(z, 2, out=work)
-            work -= t
-            coordinates += ridge.left_in[block].T @ (work @ ridge.right_in if right_first else work)
+            correction = (N, ridge.right_out.T, c) if right_first else (None, N @ ridge.right_out.T, c)
+        right_in = ridge.right_in if right_first else None
+        parts = [self._block(block, T, correction, right_in, measure) for block in self.blocks]
+        coordinates, self.total, self.apart, self.moved = (sum(part) for part in zip(*parts, strict=True))
+        self.coordinates = coordinates if right_first else coordinates @ ridge.right_in
+
+    def _block(self, block: slice, T: np.ndarray, correction: Any, right_in: Any, measure: bool) -> tuple:
+        """Work on some rows of T and z, in place; return their share of the sums over all rows."""
+        ridge, t, z = self.ridge, T[block], self.Z[block]
+        work = np.empty_like(t)
+        apart = moved = 0.0
+        if correction is not None:  # α − z = z − t − U N Vᵀ − c
+            N, back, c = correction
+            left = ridge.left_out[block]
+            np.matmul(left if N is None else left @ N, back, out=work)
             if ridge.intercept:
-                total += ridge.sample_weight[block] @ work
-        self.coordinates, self.total = coordinates if right_first else coordinates @ ridge.right_in, total
-        self.apart, self.moved = apart, moved
+                work += c
+            np.subtract(z, work, out=work)
+            work -= t
+            if measure:
+                apart = float(np.vdot(work, work))
+            work *= self.relaxation
+            t += work
+        last = z.copy() if measure else None
+        self.prox(block, t, z)
+        if last is not None:
+            last -= z
+            moved = float(np.vdot(last, last))
+        np.multiply(z, 2, out=work)
+        work -= t
+        total = ridge.sample_weight[block] @ work if ridge.intercept else np.zeros(T.shape[1], dtype=T.dtype)
+        return ridge.left_in[block].T @ (work if right_in is None else work @ right_in), total, apart, moved
 
     def rebalance(self, T: np.ndarray) -> None:
         """Move ρ to balance the relative residuals ‖α − z‖/‖z‖ and ‖z − z_last‖/‖u‖, u = T − z the multiplier."""

@@ -101,7 +101,9 @@ def _make(solver: type[Solver], tol: float, max_iter: int | None) -> Solver:
     return solver(**settings)
 
 
-def as_solver(value: Any, problem: DualProblem, tol: float, max_iter: int | None = None) -> Solver:
+def as_solver(
+    value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "as_solver"
+) -> Solver:
     """Return the solver meant by ``"auto"``, a name or a :class:`Solver` (taken with its own settings)."""
     if isinstance(value, Solver):
         return value
@@ -110,7 +112,7 @@ def as_solver(value: Any, problem: DualProblem, tol: float, max_iter: int | None
             return select(problem, tol, max_iter)
         if value in SOLVERS:
             return _make(SOLVERS[value], tol, max_iter)
-    close = difflib.get_close_matches(str(value), ["auto", *SOLVERS], n=1)
+    close = difflib.get_close_matches(str(value).lower(), ["auto", *SOLVERS], n=1)
     hint = f"Did you mean {close[0]!r}?" if close else ""
     allowed = "'auto', " + ", ".join(map(repr, SOLVERS)) + " or a Solver"
-    raise parameter_error("as_solver", "solver", value, allowed, hint)
+    raise parameter_error(owner, "solver", value, allowed, hint)

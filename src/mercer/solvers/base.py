@@ -65,8 +65,8 @@ class SolverResult:
         if self.converged:
             return f"{start}, within tol = {self.solver.tol:g}."
         remedy = {
-            "max_iter": "Increase max_iter, or accept this accuracy with a larger tol.",
-            "stalled": "Rounding limits the accuracy: use a larger tol or alpha, or float64 data.",
+            "max_iter": "Increase max_iter or alpha, or accept this accuracy with a larger tol.",
+            "stalled": "Rounding limits the accuracy: use a larger alpha or tol, or float64 for float32 data.",
             "stopped": "The callback stopped it.",
         }[self.status]
         return f"{start}, tol = {self.solver.tol:g} was not reached. {remedy}"

@@ -15,6 +15,8 @@ from mercer.solvers.quadratic import RidgeStep, thin_eigen
 
 __all__ = ["InteriorPoint"]
 
+#: steps without a smaller gap or complementarity after which rounding is said to have won
+PATIENCE = 8
 #: attempts per step to lengthen it by moving outlying products towards the central path
 CENTRALITY_CORRECTIONS = 2
 
@@ -67,19 +69,19 @@ class InteriorPoint(Solver):
 
     def _iterate(self, problem, ridge, eigen, init, n_iter, monitor):
         state = _CentralPath(problem, ridge, eigen, init)
-        best, best_gap, since = None, np.inf, 0
+        best, best_seen, lowest, since = None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
             certificate = problem.certificate(A, state.kernel_part(A))
-            if certificate.relative_gap < best_gap:
-                best, best_gap, since = A, certificate.relative_gap, 0
-            else:
-                since += 1
-            if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= 8:
-                return best, n_iter, best_gap, since >= 8
+            if best_seen is None or certificate.gap < best_seen.gap:
+                best, best_seen = A, certificate
+            since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
+            lowest = min(lowest, state.mu)
+            if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
+                return best, n_iter, best_seen.relative_gap, since >= PATIENCE
             n_iter += 1
             if not state.step():
-                return best, n_iter, best_gap, True
+                return best, n_iter, best_seen.relative_gap, True
 
 
 class _CentralPath:
@@ -102,6 +104,7 @@ class _CentralPath:
             self.lower = np.where(self.observed, self.lower, -1.0)
             self.upper = np.where(self.observed, self.upper, 1.0)
         self.omega = problem.sample_weight[:, None] * problem.measure.weights[None, :]
+        self.count = 2 * float(self.omega.sum())
         self.phi = np.sqrt(problem.scale) * ridge.left_out * np.sqrt(eigen.left.values)
         self.psi = ridge.right_out * np.sqrt(eigen.right.values)
         self.left_pairs = np.triu_indices(self.phi.shape[1])
@@ -133,8 +136,7 @@ class _CentralPath:
     def step(self) -> bool:
         """Take one step along a predicted, corrected and centred direction; False where the algebra gives out."""
         s, u, low, high = self.A - self.lower, self.upper - self.A, self.low, self.high
-        count = 2 * float(self.omega.sum())
-        mu = float((self.omega * (s * low + u * high)).sum()) / count
+        mu, count = self.mu, self.count
         inverse = 1 / (self.curvature + low / s + high / u)
         if self.observed is not None:
             inverse = np.where(self.observed, inverse, 0.0)
@@ -175,6 +177,12 @@ class _CentralPath:
         self.b = self.b + length * move.b
         self.low, self.high = low + length * move.low, high + length * move.high
         return length > 1e-8
+
+    @property
+    def mu(self) -> float:
+        """Mean complementarity, which the central path takes to 0."""
+        products = (self.A - self.lower) * self.low + (self.upper - self.A) * self.high
+        return float((self.omega * products).sum()) / self.count
 
     def _imbalance(self) -> np.ndarray:
         return (self.omega * self.problem.cut(self.A)).sum(axis=0)

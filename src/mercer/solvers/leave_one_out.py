@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import copy_numpy, eigh
+from mercer import linalg
+from mercer.backend import eigh, is_numpy, to_numpy
 from mercer.exceptions import UnsupportedError
+from mercer.linalg import LowRank, pivoted_cholesky
 from mercer.problems import DualProblem
 
 __all__ = ["leave_one_out_errors"]
@@ -31,21 +33,17 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> Any:
     if problem.measure.observed is not None:
         raise UnsupportedError("leave_one_out_errors needs a complete grid: the mask couples the nodes.")
     n = problem.shape[0]
-    root = np.sqrt(copy_numpy(problem.sample_weight)).astype(float)
-    targets = copy_numpy(problem.gram.whiten(problem.Y)).astype(float)
-    gram = copy_numpy(problem.gram.left.to_dense(max_bytes=2**34)).astype(float)
-    constant = root / np.linalg.norm(root)
+    alphas = np.asarray(alphas, dtype=float)
+    targets = to_numpy(problem.gram.whiten(problem.Y)).astype(float)
+    tau, right = eigh(to_numpy(problem.gram.right.to_dense()).astype(float))
+    tau = np.maximum(tau, 0)
+    constant = np.sqrt(to_numpy(problem.sample_weight).astype(float) / n)  # unit vector of the intercept
     leverage_constant = np.zeros(n)
     if problem.fit_intercept:
-        along = gram @ constant
-        gram = gram - np.outer(constant, along) - np.outer(along, constant)
-        gram += (constant @ along) * np.outer(constant, constant)
         targets = targets - np.outer(constant, constant @ targets)
         leverage_constant = constant**2
-    sigma, left = eigh(gram, overwrite=True)
-    sigma = np.maximum(sigma, 0)
-    tau, right = eigh(copy_numpy(problem.gram.right.to_dense()).astype(float))
-    tau = np.maximum(tau, 0)
+    smallest = 1e-2 * float(np.min(alphas)) * n / max(float(tau[-1]), np.finfo(float).tiny)
+    sigma, left = _input_eigenpairs(problem, constant if problem.fit_intercept else None, smallest)
     coordinates = targets @ right  # (n, m): residuals in the eigenbasis of the output Gram
     inner = left.T @ coordinates
     squares = left**2
@@ -57,3 +55,23 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> Any:
         leverage = leverage_constant[:, None] + squares @ gain
         errors.append(0.5 * np.sum((residual / np.maximum(1 - leverage, 1e-12)) ** 2) / n)
     return np.array(errors)
+
+
+def _input_eigenpairs(problem: DualProblem, constant: Any, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs of the whitened input Gram, orthogonal to ``constant`` where given; thin where its rank is small."""
+    operator = problem.gram.left
+    n = problem.shape[0]
+    if n > 100 and is_numpy(operator.like):
+        factor = pivoted_cholesky(operator, tolerance, max_rank=n // 4)
+        if factor is not None:
+            if constant is not None:
+                factor = factor - np.outer(constant, constant @ factor)
+            eigen = linalg.eigh(LowRank(factor))
+            return eigen.values, eigen.vectors
+    gram = to_numpy(operator.to_dense(max_bytes=2**34)).astype(float)
+    if constant is not None:
+        along = gram @ constant
+        gram = gram - np.outer(constant, along) - np.outer(along, constant)
+        gram += (constant @ along) * np.outer(constant, constant)
+    sigma, left = eigh(gram, overwrite=True)
+    return np.maximum(sigma, 0), left

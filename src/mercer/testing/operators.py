@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, copy_numpy, namespace
+from mercer.backend import as_like, namespace, to_numpy
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import LinearOperator
 
@@ -73,9 +73,9 @@ class _Checker:
         self.operator, self.example, self.inner = operator, example, inner
         self.rng, self.tolerance = rng, tolerance
         self.x = self.draw(example)
-        before = np.array(copy_numpy(self.x))
+        before = np.array(to_numpy(self.x))
         self.image = operator.apply(self.x)
-        _that(np.array_equal(before, copy_numpy(self.x)), operator, "apply changed its argument")
+        _that(np.array_equal(before, to_numpy(self.x)), operator, "apply changed its argument")
         same = namespace(self.image) is namespace(example) and self.image.dtype == example.dtype
         _that(same, operator, "apply does not keep the library and the dtype of its argument")
         self.y = self.draw(self.image)
@@ -106,10 +106,10 @@ class _Checker:
         _that(False, self.operator, "to_dense(max_bytes=0) was not refused with an UnsupportedError")
 
     def check_dense(self) -> None:
-        dense = copy_numpy(self.operator.to_dense())
+        dense = to_numpy(self.operator.to_dense())
         shape = tuple(self.operator.shape)
         _that(dense.shape == shape, self.operator, f"to_dense() must have shape {shape}, it has {dense.shape}")
-        flat = copy_numpy(self.x)
+        flat = to_numpy(self.x)
         if flat.size == shape[1]:  # an operator on the whole array, in row-major order
             flat = flat.reshape(-1)
         expected = (dense @ flat).reshape(tuple(self.image.shape))
@@ -129,7 +129,7 @@ class _Checker:
         if "psd" in operator.tags:
             _that("self-adjoint" in operator.tags, operator, "is tagged psd but not self-adjoint")
             # similar to a symmetric matrix in the geometry of the inner product: the eigenvalues are real
-            values = np.linalg.eigvals(copy_numpy(operator.to_dense()).astype(float)).real
+            values = np.linalg.eigvals(to_numpy(operator.to_dense()).astype(float)).real
             lowest, largest = float(values.min()), float(np.abs(values).max())
             good = lowest >= -self.tolerance * largest
             _that(good, operator, f"is tagged psd, but has eigenvalues from {lowest:.3g} to {largest:.3g}")
@@ -141,7 +141,7 @@ class _Checker:
         _that(abs(left - right) <= self.tolerance * scale, self.operator, f"{message}: {left:.9g} and {right:.9g}")
 
     def close(self, found: Any, expected: Any, message: str) -> None:
-        found, expected = copy_numpy(found), copy_numpy(expected)
+        found, expected = to_numpy(found), to_numpy(expected)
         _that(found.shape == expected.shape, self.operator, f"{message}: shapes {found.shape} and {expected.shape}")
         error = float(np.max(np.abs(found - expected), initial=0.0))
         limit = self.tolerance * float(np.max(np.abs(expected), initial=0.0))

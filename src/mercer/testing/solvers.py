@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, copy_numpy, machine_epsilon, namespace
+from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
 from mercer.exceptions import MercerError
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import (
@@ -281,7 +281,7 @@ class _Checker:
         """The last node as two of a third and two thirds of its weight."""
         left, right, Y, weight = self.parts()
         measure = self.problem.measure
-        points, node_weights = copy_numpy(measure.points), copy_numpy(measure.weights)
+        points, node_weights = to_numpy(measure.points), to_numpy(measure.weights)
         nodes = np.concatenate([np.arange(len(measure)), [len(measure) - 1]])
         node_weights = node_weights[nodes].copy()
         node_weights[-2] /= 3
@@ -293,17 +293,17 @@ class _Checker:
         """Both Gram matrices without weights, the targets with NaN for the mask, and the sample weights."""
         problem = self.problem
         gram = problem.gram
-        left, right = copy_numpy(gram.left.to_dense()), copy_numpy(gram.right.to_dense())
+        left, right = to_numpy(gram.left.to_dense()), to_numpy(gram.right.to_dense())
         if gram.left_root is not None:
-            root = copy_numpy(gram.left_root)
+            root = to_numpy(gram.left_root)
             left = left / root[:, None] / root
         if gram.right_root is not None:
-            root = copy_numpy(gram.right_root)
+            root = to_numpy(gram.right_root)
             right = right / root[:, None] / root
-        Y = np.array(copy_numpy(problem.Y))
+        Y = np.array(to_numpy(problem.Y))
         if problem.measure.observed is not None:
-            Y[~copy_numpy(problem.measure.observed)] = np.nan
-        return left, right, Y, np.array(copy_numpy(problem.sample_weight))
+            Y[~to_numpy(problem.measure.observed)] = np.nan
+        return left, right, Y, np.array(to_numpy(problem.sample_weight))
 
     def rebuild(self, left: Any, right: Any, Y: Any, measure: Measure, weight: Any) -> DualProblem:
         problem, like = self.problem, self.problem.Y
