@@ -183,7 +183,7 @@ def main() -> None:
         return
 
     n, m = (2000, 40) if options.quick else (10_000, 100)
-    budget = 30.0 if options.quick else 900.0
+    budget = 30.0 if options.quick else 600.0
     columns = ["what", "seconds", "relative_gap", "objective", "n_iter", "peak_gb"]
     ours, rivals = [], []
     for round_number in range(options.rounds):
