@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from test_solvers_cvxpy import Logistic
 import mercer.solvers as solvers
 from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
 from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
-from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, as_solver, select
+from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, as_solver, explain, select
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
 
@@ -271,3 +272,17 @@ def test_contract_of_a_trivial_problem():
 def test_contract_refuses_a_problem_outside_requires():
     with pytest.raises(UnsupportedError, match="the square loss"):
         check_solver(ClosedForm(), make().problem(Pinball()))
+
+
+def test_explain_marks_the_row_that_select_takes():
+    for problem in problems():
+        lines = explain(problem).splitlines()
+        assert len(lines) == len(TABLE)
+        marked = [line for line in lines if line.startswith("->")]
+        assert [line.split()[-1] for line in marked] == [type(select(problem)).__name__]
+
+
+def test_the_design_page_has_the_same_table():
+    page = (Path(__file__).parents[2] / "docs" / "design.md").read_text()
+    for rule in TABLE:
+        assert f"| {rule.when} | {rule.solver.__name__} |" in page

@@ -1,7 +1,7 @@
 """Algorithms for the one problem: each stops on the duality gap and says what it requires."""
 
 from mercer.solvers.admm import ADMM
-from mercer.solvers.auto import SOLVERS, as_solver, select
+from mercer.solvers.auto import SOLVERS, as_solver, explain, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
@@ -19,6 +19,7 @@ __all__ = [
     "Solver",
     "SolverResult",
     "as_solver",
+    "explain",
     "leave_one_out_errors",
     "select",
 ]

@@ -10,10 +10,12 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
+from mercer.linalg import KroneckerEigen
 from mercer.losses import Box
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep, thin_eigen
+from mercer.solvers.quadratic import RidgeStep
+from mercer.solvers.reduction import Reduced, solve_reduced
 
 __all__ = ["ADMM"]
 
@@ -64,21 +66,13 @@ class ADMM(Solver):
             raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS, which needs value and gradient only.")
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        share, n_iter, A = 0.1 * self.tol, 0, init
-        while True:
-            eigen = thin_eigen(problem, share)
-            left_out = eigen.left.trace_left_out + eigen.right.trace_left_out
-            A, n_iter, gap = self._iterate(problem, RidgeStep(problem, eigen), A, n_iter, monitor)
-            certificate = problem.certificate(A)
-            reduced_enough = certificate.relative_gap <= self.tol or gap > self.tol
-            if reduced_enough or left_out == 0 or n_iter >= self.max_iter or monitor.stopped:
-                return monitor.result(A, certificate, n_iter)
-            share *= 1e-2
+        def iterate(eigen: KroneckerEigen, A: Any, n_iter: int) -> Reduced:
+            return self._iterate(problem, RidgeStep(problem, eigen), A, n_iter, monitor)
 
-    def _iterate(
-        self, problem: DualProblem, ridge: RidgeStep, init: Any, n_iter: int, monitor: Monitor
-    ) -> tuple[Any, int, float]:
-        """Run until the gap in the eigenbases is within 90 % of tol; return A, the step count and that gap."""
+        return solve_reduced(problem, init, monitor, iterate)
+
+    def _iterate(self, problem: DualProblem, ridge: RidgeStep, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
+        """Run until the gap in the eigenbases is within 90 % of tol."""
         sweep = _Sweep(problem, ridge, self.relaxation, self.rho * problem.unit)
         T = np.zeros(problem.shape, dtype=problem.Y.dtype) if init is None else sweep.fixed_point(problem, init)
         sweep.start(T)
@@ -93,7 +87,7 @@ class ADMM(Solver):
             H = ridge.synthesise(ridge.spectrum * ridge.analyse(A))
             certificate = problem.certificate(A, H)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
-                return A, n_iter, certificate.relative_gap
+                return Reduced(A, n_iter, certificate.relative_gap)
             sweep.rebalance(T)
             next_check = n_iter + min(50, max(10, n_iter // 5))
 

@@ -17,9 +17,9 @@ from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.proximal_gradient import ProximalGradient
-from mercer.solvers.quadratic import thin_eigen
+from mercer.solvers.reduction import thin_eigen
 
-__all__ = ["SOLVERS", "TABLE", "Rule", "as_solver", "select"]
+__all__ = ["SOLVERS", "TABLE", "Rule", "as_solver", "explain", "select"]
 
 #: solvers by the names that estimators accept
 SOLVERS: dict[str, type[Solver]] = {
@@ -68,6 +68,8 @@ TABLE: tuple[Rule, ...] = (
 def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None) -> Solver:
     """Return the solver that ``solver="auto"`` uses: the first row of the table whose condition holds.
 
+    ``print(explain(problem))`` shows which one it is.
+
     ====================================================== ================
     problem                                                solver
     ====================================================== ================
@@ -94,6 +96,14 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
         if rule.holds(problem, tol):
             return _make(rule.solver, tol, max_iter)
     raise UnsupportedError("No solver in the table fits this problem.")
+
+
+def explain(problem: DualProblem, tol: float = 1e-4) -> str:
+    """Return the table of :func:`select` with an arrow at the row that this problem takes, to be printed."""
+    chosen = type(select(problem, tol))
+    width = max(len(rule.when) for rule in TABLE)
+    rows = [f"{'->' if rule.solver is chosen else '  '} {rule.when:<{width}}  {rule.solver.__name__}" for rule in TABLE]
+    return "\n".join(rows)
 
 
 def _make(solver: type[Solver], tol: float, max_iter: int | None) -> Solver:

@@ -11,7 +11,8 @@ from mercer.linalg import Dense, conjugate_gradient, solve
 from mercer.losses.square import Square
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep, thin_eigen
+from mercer.solvers.quadratic import RidgeStep
+from mercer.solvers.reduction import thin_eigen
 
 __all__ = ["ClosedForm"]
 

@@ -9,9 +9,11 @@ import numpy as np
 import scipy.linalg
 
 from mercer.backend import require_numpy
+from mercer.linalg import KroneckerEigen
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep, thin_eigen
+from mercer.solvers.quadratic import RidgeStep
+from mercer.solvers.reduction import Reduced, solve_reduced
 
 __all__ = ["InteriorPoint"]
 
@@ -53,22 +55,15 @@ class InteriorPoint(Solver):
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        share, n_iter, A = 0.1 * self.tol, 0, init
-        while True:
-            eigen = thin_eigen(problem, share)
+        def iterate(eigen: KroneckerEigen, A: Any, n_iter: int) -> Reduced:
             if eigen.rank > self.max_rank:
                 raise self.refuse(f"the product of the numerical ranks is {eigen.rank}", "Use ADMM.")
-            left_out = eigen.left.trace_left_out + eigen.right.trace_left_out
-            ridge = RidgeStep(problem, eigen)
-            A, n_iter, gap, stalled = self._iterate(problem, ridge, eigen, A, n_iter, monitor)
-            certificate = problem.certificate(A)
-            enough = certificate.relative_gap <= self.tol or gap > self.tol
-            if enough or left_out == 0 or n_iter >= self.max_iter or monitor.stopped:
-                return monitor.result(A, certificate, n_iter, "stalled" if stalled else None)
-            share *= 1e-2
+            return self._iterate(problem, _CentralPath(problem, eigen, A), n_iter, monitor)
 
-    def _iterate(self, problem, ridge, eigen, init, n_iter, monitor):
-        state = _CentralPath(problem, ridge, eigen, init)
+        return solve_reduced(problem, init, monitor, iterate)
+
+    def _iterate(self, problem: DualProblem, state: _CentralPath, n_iter: int, monitor: Monitor) -> Reduced:
+        """Follow the central path until the gap in the eigenbases is within 90 % of tol, or steps fail."""
         best, best_seen, lowest, since = None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
@@ -78,10 +73,10 @@ class InteriorPoint(Solver):
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
-                return best, n_iter, best_seen.relative_gap, since >= PATIENCE
+                return Reduced(best, n_iter, best_seen.relative_gap, since >= PATIENCE)
             n_iter += 1
             if not state.step():
-                return best, n_iter, best_seen.relative_gap, True
+                return Reduced(best, n_iter, best_seen.relative_gap, stalled=True)
 
 
 class _CentralPath:
@@ -91,8 +86,9 @@ class _CentralPath:
     the kernel part of A and ``low``, ``high`` ≥ 0 are multipliers; all in the weighted inner product.
     """
 
-    def __init__(self, problem: DualProblem, ridge: RidgeStep, eigen: Any, init: Any) -> None:
-        self.problem, self.ridge = problem, ridge
+    def __init__(self, problem: DualProblem, eigen: KroneckerEigen, init: Any) -> None:
+        self.problem = problem
+        ridge = RidgeStep(problem, eigen)
         box = problem.loss.box(problem.Y, problem.measure)
         assert box is not None  # InteriorPoint.check has seen to it
         shape = problem.shape

@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from mercer.backend import require_numpy
 from mercer.problems import Certificate, DualProblem, PrimalProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep, thin_eigen
+from mercer.solvers.quadratic import RidgeStep
+from mercer.solvers.reduction import thin_eigen
 
 __all__ = ["LBFGS"]
 

@@ -8,16 +8,7 @@ from mercer.backend import namespace
 from mercer.linalg import KroneckerEigen
 from mercer.problems import DualProblem
 
-__all__ = ["RidgeStep", "thin_eigen"]
-
-
-def thin_eigen(problem: DualProblem, share: float) -> KroneckerEigen:
-    """Return eigenbases of the Gram operator that leave out a part too small to matter.
-
-    What is left out changes predictions by at most ``share`` × (unit of y/α) × |α|, because the operator norm of
-    the rest times 1/(λn) is at most ``share·problem.unit``.
-    """
-    return problem.gram.eigh(share * problem.unit / problem.scale)
+__all__ = ["RidgeStep"]
 
 
 class RidgeStep:
