@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import check_number
 from mercer.backend import as_like, clip, device, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 
@@ -135,7 +136,7 @@ class QuantileFunction:
 
     def interval(self, coverage: float) -> Any:
         """Return the central interval [Q((1 − c)/2), Q((1 + c)/2)], shape (n, 2)."""
-        check_levels(self, coverage, "coverage")
+        check_number(self, "coverage", coverage, low=0, high=1, hint="It is a probability: 0.9, not 90.")
         return self([(1 - coverage) / 2, (1 + coverage) / 2])
 
     def cdf(self, y: Any) -> Any:

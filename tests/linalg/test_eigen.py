@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.backend import to_numpy
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Precomputed
 from mercer.linalg import Dense, Kronecker, LowRank, Masked, eigh, norm2, solve
 
@@ -231,11 +231,30 @@ def test_strict_arrays_give_the_same_eigenpairs(tolerance):
     assert norm2(LowRank(strict.asarray(matrix))) == pytest.approx(100.0)
 
 
-def test_operators_without_columns_take_the_dense_way():
-    mask = np.random.default_rng(7).random((40, 3)) < 0.5
-    operator = Masked(Kronecker(Dense(matrix_of(0.5 ** np.arange(40.0))), Dense(np.eye(3))), mask)
-    eigen = eigh(operator, 1e-6)
-    assert np.trace(operator.to_dense() - represented(eigen)) <= 1e-6
+def masked_with_weights():
+    rng = np.random.default_rng(7)
+    left, right = matrix_of(0.5 ** np.arange(40.0)), np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 0.7]])
+    gram = Kronecker(Dense(left), Dense(right), rng.uniform(0.5, 2, 40), rng.uniform(0.5, 2, 3))
+    return Masked(gram, rng.random((40, 3)) < 0.5)
+
+
+def test_masked_operators_with_weights_are_solved():
+    operator = masked_with_weights()
+    rhs = np.random.default_rng(8).normal(size=(40, 3))
+    answer = solve(operator, 0.1, rhs)
+    expected = np.linalg.solve(operator.to_dense() + 0.1 * np.eye(120), rhs.ravel())
+    np.testing.assert_allclose(answer.ravel(), expected, atol=1e-10)
+
+
+def test_norm_of_a_masked_operator_is_bounded():
+    operator = masked_with_weights()
+    true = np.max(np.linalg.eigvals(operator.to_dense()).real)
+    assert true <= norm2(operator) <= norm2(operator.operator) * (1 + 1e-12)
+
+
+def test_masked_operators_have_no_eigenbases():
+    with pytest.raises(UnsupportedError, match="conjugate_gradient"):
+        eigh(masked_with_weights(), 1e-6)
 
 
 def test_kernels_on_precomputed_values_can_be_factored():

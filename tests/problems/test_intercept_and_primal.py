@@ -121,14 +121,13 @@ def test_primal_gradient_by_finite_differences(loss, masked):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_primal_certificate_is_a_bound(loss, intercept):
     """Without a conjugate: D ≤ P* ≤ P at any point, and both close at the optimum."""
-    primal, data, (value, H, b) = primal_of(loss, intercept)
+    primal, data, (value, H, _) = primal_of(loss, intercept)
     rng = np.random.default_rng(1)
     inverse = np.linalg.pinv(factor(data.left)), np.linalg.pinv(factor(data.right))
     best = inverse[0] @ H @ inverse[1].T
     for size in (0.0, 1e-3, 0.1, 1.0):
         B = best + size * rng.normal(size=best.shape)
-        shifted = b + (size * rng.normal(size=3) if intercept else 0.0)
-        certificate, A = primal.certificate(B, shifted)
+        certificate, A = primal.certificate(B)
         assert certificate.primal >= value * (1 - 1e-6)
         assert certificate.dual <= value * (1 + 1e-6)
         assert A.shape == primal.dual.shape
@@ -143,7 +142,7 @@ def test_primal_and_dual_certificates_agree(loss):
     """Without an intercept the two are the same numbers: Fenchel's equality replaces the conjugate."""
     primal, _, _ = primal_of(loss, intercept=False)
     B = np.random.default_rng(3).normal(size=primal.shape)
-    certificate, A = primal.certificate(B, np.zeros(3))
+    certificate, A = primal.certificate(B)
     exact = primal.dual.certificate(A)
     assert certificate.primal == pytest.approx(exact.primal, rel=1e-10)
     assert certificate.dual == pytest.approx(exact.dual, rel=1e-10)

@@ -44,7 +44,8 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
     ----------
     kernel : Kernel, str or callable, default=None
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
-        Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood.
+        Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter
+        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     alpha : float or "auto", default="auto"
@@ -63,9 +64,9 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs", or a Solver
         with settings of its own.
     tol : float, default=1e-3
-        Bound on the relative duality gap.
+        Bound on the relative duality gap; a Solver object brings its own.
     max_iter : int, default=None
-        Limit on the iterations; that of the solver by default.
+        Limit on the iterations; that of the solver by default, and always that of a Solver object.
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     warm_start : bool, default=False
@@ -78,7 +79,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Distinct training rows of positive weight.
+        Training rows of positive weight, identical pairs (x, y) once.
     intercept_ : array of shape (n_nodes,)
         b at the nodes; piecewise linear in between, constant beyond.
     alpha_ : float
@@ -100,7 +101,8 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
 
     ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels, in closed form, over
     λ from 1e-6 to 10, and divides by the mean absolute deviation of y, so that neither the unit nor the origin of y
-    matters. It is a sound start; tune ``alpha`` by cross-validation where a fit matters.
+    matters (a parameter of the loss such as κ has the unit of y). It is a sound start; tune ``alpha`` by
+    cross-validation where a fit matters.
 
     The cost is that of the numerical ranks r and q of the two Gram matrices: for smooth kernels in few dimensions
     r and q are small (tens), the n × n matrix is never formed, and a step takes O(n·m·(r + q)).
@@ -169,7 +171,8 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights; a row of weight 2 counts as the row twice.
+            Non-negative weights; a row of weight 2 counts as the row twice. (With ``kernel="precomputed"`` and
+            ``alpha="auto"``, λ is chosen as if copies were different rows.)
 
         Returns
         -------
@@ -183,10 +186,11 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
             X, y, weight = merge_duplicates(X, y, weight)
         measure = self._measure(X)
         bound = self._operator_valued_kernel(X, measure)
-        alpha = choose_alpha(self, self.alpha, bound, X, y, weight, self.fit_intercept)
+        loss = self._loss()
+        alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         centre = _centre(y, weight) if self.fit_intercept else 0.0
         Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(measure)))
-        problem = DualProblem(bound.gram(X), self._loss(), Y, measure, alpha, weight, self.fit_intercept)
+        problem = DualProblem(bound.gram(X), loss, Y, measure, alpha, weight, self.fit_intercept)
         solver = as_solver(self.solver, problem, self.tol, self.max_iter, owner=self)
         with progress(self.verbose, type(solver).__name__) as callback:
             result = solver.solve(problem, self._warm_start(problem), callback)
@@ -198,7 +202,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
-        if self.noncrossing not in (None, "rearrange"):
+        if not (self.noncrossing is None or (isinstance(self.noncrossing, str) and self.noncrossing == "rearrange")):
             raise parameter_error(self, "noncrossing", self.noncrossing, "'rearrange' or None")
         if not (self.measure is None or isinstance(self.measure, MeasureRule)):
             raise parameter_error(

@@ -24,7 +24,9 @@ CANDIDATES = np.logspace(-6, 1, 29)
 TIE = 1e-6
 
 
-def choose_alpha(owner: Any, alpha: Any, bound: Any, X: Any, y: Any, weight: Any, intercept: bool) -> float:
+def choose_alpha(
+    owner: Any, alpha: Any, bound: Any, growth: int, X: Any, y: Any, weight: Any, intercept: bool
+) -> float:
     """Return λ for a loss of the scale of |y|: a number as it is, ``"auto"`` by leave-one-out.
 
     λ minimises the closed-form leave-one-out error of the square loss with the same kernels, measure and intercept
@@ -45,9 +47,11 @@ def choose_alpha(owner: Any, alpha: Any, bound: Any, X: Any, y: Any, weight: Any
         return 1.0
     rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_ROWS)).round().astype(int))
     target = np.broadcast_to((residual / deviation)[rows, None], (len(rows), len(bound.measure)))
+    X = to_numpy(X).astype(float)
+    X = X[np.ix_(rows, rows)] if bound.kernel.pairwise else X[rows]
     bound = replace(bound, measure=bound.measure.like(target))
     problem = DualProblem(
-        bound.gram(to_numpy(X).astype(float)[rows]),
+        bound.gram(X),
         Square(),
         target,
         bound.measure,
@@ -57,4 +61,4 @@ def choose_alpha(owner: Any, alpha: Any, bound: Any, X: Any, y: Any, weight: Any
     )
     errors = leave_one_out_errors(problem, CANDIDATES)
     as_good = np.flatnonzero(errors <= errors.min() * (1 + TIE))
-    return float(CANDIDATES[as_good[-1]] / deviation)
+    return float(CANDIDATES[as_good[-1]] * deviation ** (growth - 2))

@@ -81,11 +81,18 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
 
 
 def check_gram(owner: object, X: Any) -> None:
-    """Refuse a square Gram matrix with clearly negative eigenvalues, by one Cholesky factorisation."""
+    """Refuse a square Gram matrix that is not symmetric or has clearly negative eigenvalues."""
     matrix = to_numpy(X)
     if matrix.shape[0] != matrix.shape[1]:
-        return  # the kernel says so
+        raise DataError(
+            f"{type(owner).__name__}: with kernel='precomputed' X must be a square Gram matrix; got {matrix.shape}."
+        )
     slack = max(100 * len(matrix) * np.finfo(matrix.dtype).eps, 1e-9) * np.linalg.norm(matrix)
+    if np.max(np.abs(matrix - matrix.T)) > slack:
+        raise DataError(
+            f"{type(owner).__name__}: with kernel='precomputed' X must be a symmetric positive semi-definite matrix; "
+            "it is not symmetric."
+        )
     try:
         np.linalg.cholesky((matrix + matrix.T) / 2 + max(slack, np.finfo(float).tiny) * np.eye(len(matrix)))
     except np.linalg.LinAlgError as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import device, namespace
+from mercer.backend import device, machine_epsilon, namespace
+from mercer.exceptions import UnsupportedError
+from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
-from mercer.linalg.operators import LinearOperator
+from mercer.linalg.operators import LinearOperator, Masked
 
 __all__ = ["Kronecker", "KroneckerEigen"]
 
@@ -131,6 +133,37 @@ def _(operator: Kronecker, tolerance: float = 0.0) -> KroneckerEigen:
 @solve.register
 def _(operator: Kronecker, shift: float, rhs: Any) -> Any:
     return operator.solve(shift, rhs)
+
+
+@norm2.register
+def _(operator: Masked) -> float:
+    return norm2(operator.operator)  # a mask is a projection: it makes no norm larger
+
+
+@solve.register
+def _(operator: Masked, shift: float, rhs: Any) -> Any:
+    """Conjugate gradients, in whitened coordinates where the operator has weights."""
+    inner = operator.operator
+    whiten, unwhiten = (inner.whiten, inner.unwhiten) if isinstance(inner, Kronecker) else (_same, _same)
+    answer, _, _ = conjugate_gradient(
+        lambda array: whiten(operator @ unwhiten(array)) + shift * array,
+        whiten(rhs),
+        tolerance=1e2 * machine_epsilon(rhs),
+        max_iter=10 * operator.shape[0],
+    )
+    return unwhiten(answer)
+
+
+@eigh.register
+def _(operator: Masked, tolerance: float = 0.0, max_rank_share: float = 0.25) -> Any:
+    raise UnsupportedError(
+        "A masked operator has lost the structure that eigh uses. Use solve or conjugate_gradient with it, or the "
+        "eigenbases of the operator behind the mask."
+    )
+
+
+def _same(array: Any) -> Any:
+    return array
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,10 +114,9 @@ class MoreauHinge(_Labels, BoxLoss):
     array([0.1275, 0.9275])
     """
 
-    indexed_by = "cost"
-
     kappa: float = 0.1
 
+    indexed_by = "cost"
     smooth = True
 
     def _check(self) -> None:
@@ -171,10 +170,9 @@ class WeightedMoreauHinge(_Labels):
     array([0.075, 0.875])
     """
 
-    indexed_by = "cost"
-
     kappa: float = 0.1
 
+    indexed_by = "cost"
     smooth = True
 
     def _check(self) -> None:

@@ -100,10 +100,9 @@ class MoreauPinball(BoxLoss):
     array([0.4275])
     """
 
-    indexed_by = "level"
-
     kappa: float = 0.1
 
+    indexed_by = "level"
     smooth = True
 
     def _check(self) -> None:
@@ -162,10 +161,9 @@ class WeightedHuber(Loss):
     array([0.375])
     """
 
-    indexed_by = "level"
-
     kappa: float = 1.0
 
+    indexed_by = "level"
     smooth = True
 
     def _check(self) -> None:
@@ -231,8 +229,8 @@ class Expectile(Loss):
     """
 
     indexed_by = "level"
-
     smooth = True
+    growth = 2
 
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ½∫ w_θ(r)·r² dμ for each row."""

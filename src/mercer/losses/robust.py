@@ -200,6 +200,7 @@ class EpsilonRidge(_RadialLoss):
     geometry: str = "norm"
 
     smooth = True
+    growth = 2
 
     def _check(self) -> None:
         check_number(self, "epsilon", self.epsilon, low=0, strict=False)

@@ -31,6 +31,7 @@ class Square(Loss):
     """
 
     smooth = True
+    growth = 2
 
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ½‖y_i − u_i‖²_μ for each row."""

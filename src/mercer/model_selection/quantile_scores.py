@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError
-from mercer.functions import QuantileFunction
+from mercer.functions import QuantileFunction, check_levels
 from mercer.losses.quantiles import weighted_quantile
 
 __all__ = ["coverage", "crossing", "d2_integrated_pinball", "integrated_pinball", "mean_crps"]
@@ -57,10 +57,12 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
     0.375
     """
     y, quantiles, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(to_numpy(levels), dtype=float)
+    levels = check_levels("integrated_pinball", levels)
     if quantiles.shape != (len(y), len(levels)):
         raise DataError(f"quantiles must have shape ({len(y)}, {len(levels)}); got {quantiles.shape}.")
-    weights = np.full(len(levels), 1 / len(levels)) if weights is None else np.asarray(to_numpy(weights), dtype=float)
+    weights = np.full(len(levels), 1 / len(levels)) if weights is None else _numbers("weights", weights)
+    if weights.shape != levels.shape:
+        raise DataError(f"weights must have shape {levels.shape}, one for each level; got {weights.shape}.")
     residual = y[:, None] - quantiles
     return float(share @ np.maximum(levels * residual, (levels - 1) * residual) @ weights)
 
@@ -68,7 +70,7 @@ def integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None,
 def d2_integrated_pinball(y: Any, quantiles: Any, levels: Any, weights: Any = None, sample_weight: Any = None) -> float:
     """Return 1 − integrated pinball of the predictions / that of the quantiles of y itself."""
     values, _, share = _prepare(y, quantiles, sample_weight)
-    levels = np.asarray(to_numpy(levels), dtype=float)
+    levels = check_levels("d2_integrated_pinball", levels)
     columns = np.broadcast_to(values[:, None], (len(values), len(levels)))
     null = np.broadcast_to(weighted_quantile(columns, share, levels), columns.shape)
     reference = integrated_pinball(values, null, levels, weights, sample_weight)
@@ -113,5 +115,7 @@ def coverage(y: Any, interval: Any, sample_weight: Any = None) -> float:
 
 def crossing(quantiles: Any) -> float:
     """Return the mean over samples and neighbouring levels of (q_j − q_{j+1})₊; 0 when nothing crosses."""
-    quantiles = to_numpy(quantiles).astype(float)
+    quantiles = _numbers("quantiles", quantiles)
+    if quantiles.ndim != 2:
+        raise DataError(f"quantiles must have shape (n, m), one column for each level; got {quantiles.shape}.")
     return float(np.mean(np.maximum(quantiles[:, :-1] - quantiles[:, 1:], 0))) if quantiles.shape[1] > 1 else 0.0

@@ -31,6 +31,6 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """The gap in units of the objective; what ``tol`` bounds."""
-        if self.gap == 0:
-            return 0.0
+        if self.gap == 0 or self.gap == math.inf:  # inf: the dual array is not feasible
+            return self.gap
         return self.gap / max(abs(self.primal), abs(self.dual), 1e-6 * self.reference)

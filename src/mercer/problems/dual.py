@@ -62,6 +62,8 @@ class DualProblem:
     ) -> None:
         check_number("DualProblem", "alpha", alpha, low=0)
         xp = namespace(Y)
+        if not xp.isdtype(Y.dtype, "real floating"):
+            Y = xp.astype(Y, xp.float64)
         if tuple(Y.shape) != (gram.left.shape[0], len(measure)):
             raise DataError(
                 f"DualProblem: Y must have shape {(gram.left.shape[0], len(measure))}; got {tuple(Y.shape)}."

@@ -55,23 +55,27 @@ class PrimalProblem:
         gradient = self.features.T @ (slope @ self.output_features) + dual.alpha * B
         return value, gradient, xp.sum(slope, axis=0)
 
-    def certificate(self, B: Any, b: Any) -> tuple[Certificate, Any]:
-        """Return the dual array A = −∇L at (B, b) and the gap of the model (h_A, b), without using a conjugate.
+    def certificate(self, B: Any) -> tuple[Certificate, Any]:
+        """Return the dual array A = −∇L at B and the gap of the model h_A, without using a conjugate.
 
-        Fenchel's equality gives L*(−A) = −⟨A, h⟩ − L(h) there. With an intercept, A satisfies Σ_i s_i a_i = 0 only
-        as far as b is optimal; what is missing is charged to the gap times the largest residual of the node.
+        Fenchel's equality gives L*(−A) = −⟨A, h⟩ − L(h) there. With an intercept, b is first made the best one for B,
+        so that Σ_i s_i a_i = 0 up to rounding; what is missing is charged to the gap times the largest residual of
+        the node.
         """
         dual = self.dual
         n = dual.shape[0]
-        H = self.predict(B) + b[None, :]
+        kernel_part = self.predict(B)
+        b = dual.intercept(kernel_part)
+        H = kernel_part + b[None, :]
         xp = namespace(H)
         risk = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
         A = -dual.cut(dual.loss.gradient(dual.Y, H, dual.measure))
         H_dual = dual.predict(A)
         half_norm = dual.inner(A, H_dual) / (2 * n)
-        dual_value = risk + dual.inner(A, H) / n - half_norm
+        dual_value = risk + dual.inner(A, kernel_part) / n - half_norm  # Σ_i s_i a_i = 0 takes b out
         if dual.fit_intercept:
             off = xp.abs(dual.sample_weight @ A) * as_like(dual.measure.weights, H) / n
             dual_value -= float(xp.sum(off * xp.max(xp.abs(dual.cut(dual.Y - H)), axis=0)))
+        b = dual.intercept(H_dual)
         primal = dual.risk(H_dual, b) + half_norm
         return Certificate(primal, dual_value, dual.null_model[0], b), A

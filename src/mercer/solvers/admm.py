@@ -63,7 +63,10 @@ class ADMM(Solver):
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS, which needs value and gradient only.")
+            raise self.refuse(
+                f"{problem.loss!r} defines none",
+                "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
+            )
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         def iterate(eigen: KroneckerEigen, A: Any, n_iter: int) -> Reduced:

@@ -116,13 +116,19 @@ class Solver(Params, ABC):
             Called as ``callback(n_iter, certificate)`` at each look at the gap; returning True stops.
         """
         self.check(problem)
-        if init is not None and tuple(init.shape) != problem.shape:
+        if init is not None and tuple(getattr(init, "shape", ())) != problem.shape:
             raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
+        monitor = Monitor(self, callback)
         if problem.trivial:
             A = problem.feasible(problem.Y * 0)
-            monitor = Monitor(self, callback)
             return monitor.result(A, Certificate(0.0, 0.0, 0.0, problem.null_model[1]), 0)
-        return self._solve(problem, init, Monitor(self, callback))
+        if init is not None and problem.loss.has_conjugate:
+            init = problem.feasible(init)
+            certificate = problem.certificate(init)
+            if certificate.relative_gap <= self.tol:  # nothing left to do
+                monitor.done(0, certificate)
+                return monitor.result(init, certificate, 0)
+        return self._solve(problem, init, monitor)
 
     @abstractmethod
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:

@@ -59,9 +59,13 @@ class ClosedForm(Solver):
     def path(self, problem: DualProblem, alphas: Sequence[float]) -> Iterator[SolverResult]:
         """Yield the results for several values of λ; ``problem.alpha`` itself is not used."""
         self.check(problem)
-        eigen = thin_eigen(problem, 0.0)
+        complete = problem.measure.observed is None
+        eigen = thin_eigen(problem, 0.0) if complete else None
         for alpha in alphas:
             at_alpha = problem.with_alpha(alpha)
+            if eigen is None or problem.trivial:
+                yield self.solve(at_alpha)
+                continue
             A = at_alpha.feasible(RidgeStep(at_alpha, eigen)(problem.Y))
             certificate = at_alpha.certificate(A)
             yield Monitor(self, None).result(A, certificate, 1, "stalled")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.problems import Certificate, DualProblem, PrimalProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
@@ -43,13 +44,19 @@ class LBFGS(Solver):
 
     requires = "a smooth loss and NumPy arrays"
 
+    def _check(self) -> None:
+        super()._check()
+        for name in ("memory", "check_every"):
+            check_number(self, name, getattr(self, name), low=1, strict=False, integer=True)
+
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.smooth:
             raise self.refuse(
                 f"{problem.loss!r} is not",
-                "Use ADMM, or a smoothed loss such as MoreauPinball(kappa=1e-2).",
+                "Use ADMM (a loss of your own then needs conjugate and conjugate_prox), or a smoothed loss such as "
+                "MoreauPinball(kappa=1e-2).",
             )
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
@@ -66,7 +73,7 @@ class LBFGS(Solver):
         if init is not None:
             start[: r * q] = (np.sqrt(problem.scale * ridge.spectrum) * ridge.analyse(init)).ravel()
         if m:
-            start[r * q :] = problem.null_model[1]
+            start[r * q :] = problem.null_model[1] if init is None else problem.intercept(problem.predict(init), init)
 
         def split(x):
             b = x[r * q :] if m else np.zeros(problem.shape[1], dtype=x.dtype)
@@ -79,7 +86,7 @@ class LBFGS(Solver):
         best: list[Any] = [None, None]
 
         def look(x):
-            certificate, A = self._certificate(problem, primal, *split(x))
+            certificate, A = self._certificate(problem, primal, split(x)[0])
             if best[0] is None or certificate.relative_gap < best[0].relative_gap:
                 best[:] = [certificate, A]
             return certificate
@@ -105,8 +112,8 @@ class LBFGS(Solver):
         return monitor.result(best[1], best[0], max(count, 1), "stopped" if monitor.stopped else status)
 
     @staticmethod
-    def _certificate(problem: DualProblem, primal: PrimalProblem, B: Any, b: Any) -> tuple[Certificate, Any]:
-        certificate, A = primal.certificate(B, b)
+    def _certificate(problem: DualProblem, primal: PrimalProblem, B: Any) -> tuple[Certificate, Any]:
+        certificate, A = primal.certificate(B)
         A = A.astype(problem.Y.dtype, copy=False)  # SciPy works in double precision
         if not problem.loss.has_conjugate:
             return certificate, A

@@ -19,9 +19,8 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> Any:
     """Return the mean leave-one-out error (1/n) Σ_i s_i ½‖y_i − h_{−i}(x_i)‖² for each λ.
 
     The problem decouples over the eigenvectors of the output Gram; in each of them the error of a left-out
-    sample is its
-    residual over one minus its leverage, λn being kept when a sample is left out. The intercept is handled by centring
-    the input Gram. Cost: one eigendecomposition, then O(n r q) for each λ.
+    sample is its residual over one minus its leverage, λn being kept when a sample is left out. The intercept is
+    handled by centring the input Gram. Cost: one eigendecomposition, then O(n r q) for each λ.
 
     Parameters
     ----------

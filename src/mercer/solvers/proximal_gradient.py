@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._params import check_number
 from mercer.backend import namespace
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
@@ -39,10 +40,17 @@ class ProximalGradient(Solver):
 
     requires = "a loss with a conjugate prox"
 
+    def _check(self) -> None:
+        super()._check()
+        check_number(self, "check_every", self.check_every, low=1, strict=False, integer=True)
+
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS, which needs value and gradient only.")
+            raise self.refuse(
+                f"{problem.loss!r} defines none",
+                "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
+            )
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         xp = namespace(problem.Y)
