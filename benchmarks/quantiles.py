@@ -1,12 +1,12 @@
 """Every quantile at once: time, certified gap and memory, against the papers' smoothed L-BFGS.
 
-    python benchmarks/quantiles.py            # everything, about 20 minutes on two cores
+    python benchmarks/quantiles.py            # everything, about 25 minutes on two cores
     python benchmarks/quantiles.py --quick    # small sizes, about a minute
 
 (a) the headline of Lambert (2021, section 5.4.2): sine data, n = 10 000, 100 Gauss–Legendre levels, λ = 1e-5, against
     L-BFGS on the double representer expansion with the dense Gram matrix and the κ-smoothed pinball loss. Its time is
     the smaller of the time to come within 1e-3 of our objective and time per evaluation × 1 207, the number of
-    evaluations that the thesis prints;
+    evaluations that the thesis prints; each rival is stopped after ten minutes;
 (b) n = 1 000, d = 10, 30 levels, in units of one eigendecomposition of the n × n Gram matrix;
 (c) growth of time and memory with n.
 
