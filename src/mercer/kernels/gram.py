@@ -28,7 +28,7 @@ class KernelGram(LinearOperator):
     """D K D with K_ij = k(x_i, x_j) and a diagonal scaling D, evaluated on demand.
 
     Products are made in blocks of rows, so that memory stays O(n); :meth:`to_dense` stores the matrix, and later
-    products use it (5 to 7 times faster). ``column`` serves the pivoted Cholesky factorisation.
+    products use it (several times faster). ``column`` serves the pivoted Cholesky factorisation.
     """
 
     tags = frozenset({"self-adjoint", "psd"})

@@ -81,7 +81,7 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ====================================================== ================
 
     "Small rank" means a product of the numerical ranks of the two Gram matrices of at most 600, "few entries"
-    n·m ≤ 20 000, "tight" tol ≤ 1e-5: measured on two cores, where ADMM takes 10 to 100 times more, cheaper steps.
+    n·m ≤ 20 000, "tight" tol ≤ 1e-5: beyond, the many cheap steps of ADMM are faster than the few dear ones.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class InteriorPoint(Solver):
 
     Pinball, hinge, their Moreau smoothings and pointwise Huber have such duals. With thin factors Φ (n, r) and
     Ψ (m, q) of the Gram matrices, each step solves a system of size r·q whose matrix is built as
-    (Φ_aΦ_b)ᵀ D (Ψ_cΨ_d): O(nm q² + n r² q²) operations and no nm × rq matrix. 15 to 80 steps reach gaps of 1e-6 and
+    (Φ_aΦ_b)ᵀ D (Ψ_cΨ_d): O(nm q² + n r² q²) operations and no nm × rq matrix. Tens of steps reach gaps of 1e-6 and
     below, whatever λ: the choice when r·q is at most some hundreds (Mehrotra, 1992; Gondzio, 1996).
 
     Parameters
