@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import as_like, is_numpy, namespace, to_numpy
-from mercer.estimators.progress import progress
+from mercer.backend import namespace, to_numpy
+from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.regularisation import choose_alpha
-from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
-from mercer.exceptions import parameter_error
-from mercer.functions import QuantileFunction, check_levels, interpolation, refine
-from mercer.kernels import Gaussian, Kernel, as_kernel
-from mercer.losses import Loss, as_loss
-from mercer.measures import GaussLegendre, MeasureRule
+from mercer.estimators.validation import validate_inputs, validate_training
+from mercer.functions import QuantileFunction, check_levels
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
-from mercer.operator_valued import Decomposable
-from mercer.problems import DualProblem
-from mercer.solvers import as_solver
 
 __all__ = ["KernelQuantileRegressor"]
 
 
-class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
+class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     """All conditional quantiles of y given x in one model, with a certificate of optimality.
 
     Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and a free intercept b(θ) at the nodes θ_j of a
@@ -121,6 +110,12 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
+    _theta = "level"
+    _losses = "'pinball', 'moreau_pinball', 'weighted_huber', 'expectile'"
+    _ends = (
+        "Levels are probabilities: 0.9, not 90. Trapezoid includes the ends 0 and 1, whose quantiles are not estimable;"
+    )
+
     def __init__(
         self,
         kernel=None,
@@ -152,13 +147,6 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        given = isinstance(self.kernel, Kernel) and self.kernel.pairwise
-        tags.input_tags.pairwise = given or (isinstance(self.kernel, str) and self.kernel == "precomputed")
-        tags.array_api_support = True
-        return tags
-
     # -- fitting -----------------------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None):
@@ -179,104 +167,17 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         self : KernelQuantileRegressor
         """
         self._check_settings()
-        X, y, weight = validate_training(self, X, y, sample_weight)
-        if self.__sklearn_tags__().input_tags.pairwise:
-            check_gram(self, X)
-        else:
-            X, y, weight = merge_duplicates(X, y, weight)
-        measure = self._measure(X)
-        bound = self._operator_valued_kernel(X, measure)
+        X, y, weight = self._merge(*validate_training(self, X, y, sample_weight))
+        bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
         alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         centre = _centre(y, weight) if self.fit_intercept else 0.0
-        Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(measure)))
-        problem = DualProblem(bound.gram(X), loss, Y, measure, alpha, weight, self.fit_intercept)
-        solver = as_solver(self.solver, problem, self.tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(solver).__name__) as callback:
-            result = solver.solve(problem, self._warm_start(problem), callback)
-        if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=2)
-        return self._store(X, bound, problem, result, centre)
-
-    def _check_settings(self) -> None:
-        check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
-        if self.max_iter is not None:
-            check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
-        if not (self.noncrossing is None or (isinstance(self.noncrossing, str) and self.noncrossing == "rearrange")):
-            raise parameter_error(self, "noncrossing", self.noncrossing, "'rearrange' or None")
-        if not (self.measure is None or isinstance(self.measure, MeasureRule)):
-            raise parameter_error(
-                self,
-                "measure",
-                self.measure,
-                "a MeasureRule",
-                "For a list of levels pass Points([0.1, 0.5, 0.9]).",
-            )
-
-    def _measure(self, X):
-        rule = GaussLegendre(20) if self.measure is None else self.measure
-        measure = rule.build(X, _generator(self, self.random_state))
-        points = to_numpy(measure.points)
-        if points.shape[1] != 1 or not np.all((points > 0) & (points < 1)):
-            raise parameter_error(
-                self,
-                "measure",
-                points.ravel() if points.shape[1] == 1 else points,
-                "a rule whose points are levels strictly between 0 and 1",
-                "Levels are probabilities: 0.9, not 90. Trapezoid includes the ends 0 and 1, whose quantiles are not "
-                "estimable; take GaussLegendre(20), or Trapezoid(20, scipy.stats.uniform(0.05, 0.9)).",
-            )
-        return measure
-
-    def _operator_valued_kernel(self, X, measure):
-        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
-        output_kernel = (
-            Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel, self, "output_kernel")
-        )
-        if output_kernel.pairwise:
-            raise parameter_error(
-                self, "output_kernel", self.output_kernel, "a kernel on levels", "It is evaluated at any level."
-            )
-        return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
-
-    def _loss(self) -> Loss:
-        loss = as_loss(self.loss)
-        if loss.indexed_by != "level":
-            raise parameter_error(
-                self,
-                "loss",
-                loss,
-                "a loss indexed by levels: 'pinball', 'moreau_pinball', 'weighted_huber', 'expectile'",
-                'A loss of your own says so with the class attribute indexed_by = "level".',
-            )
-        return loss
-
-    def _warm_start(self, problem):
-        coef = getattr(self, "dual_coef_", None) if self.warm_start else None
-        if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
-            return None
-        return problem.dual_array(coef)
-
-    def _store(self, X, bound, problem, result, centre):
-        self.X_fit_, self.measure_, self.alpha_ = X, bound.measure, problem.alpha
-        self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
-        self.dual_coef_ = problem.primal_coef(result.coef)
-        self.intercept_ = result.intercept + centre
-        self.grid_ = as_like(refine(bound.measure.locations), X)
-        self.objective_, self.dual_gap_ = result.objective, result.gap
-        self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
-        self.solver_ = result.solver
+        Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(bound.measure)))
+        self._fit_function(X, Y, weight, bound, loss, alpha)
+        self.intercept_ = self.intercept_ + centre
         return self
 
     # -- prediction --------------------------------------------------------------------------------------------
-
-    def _evaluate(self, X, levels):
-        """Return h(x)(θ) + b(θ) as it was learned, levels beyond the outer nodes moved to them."""
-        nodes = self.measure_.locations
-        levels = np.clip(levels, float(self.grid_[0]), float(self.grid_[-1]))
-        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_)
-        h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(levels[:, None], self.X_fit_))
-        return h + (self.intercept_ @ as_like(interpolation(nodes, levels), self.X_fit_))[None, :]
 
     def predict_function(self, X):
         """Return the quantile functions at X, as a :class:`~mercer.functions.QuantileFunction`.
@@ -341,7 +242,7 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
     def sample(self, X, size=1, random_state=None):
         """Return draws from the conditional distribution, shape (n_samples, size)."""
         check_number(self, "size", size, low=1, strict=False, integer=True)
-        return self.predict_function(X).sample(int(size), _generator(self, random_state))
+        return self.predict_function(X).sample(int(size), as_generator(self, random_state))
 
     def score(self, X, y, sample_weight=None):
         """Return D², the share of the integrated pinball loss that the model explains.
@@ -353,17 +254,6 @@ class KernelQuantileRegressor(RegressorMixin, BaseEstimator):
         nodes, weights = to_numpy(self.measure_.locations), to_numpy(self.measure_.weights)
         predicted = self.predict_quantile(X, nodes)
         return d2_integrated_pinball(y, predicted, nodes, weights, sample_weight)
-
-
-def _generator(owner: object, state: Any) -> np.random.Generator:
-    """Return a Generator for what scikit-learn calls a random state, or for a Generator."""
-    if isinstance(state, np.random.Generator):
-        return state
-    try:
-        return np.random.default_rng(check_random_state(state).randint(2**31 - 1))
-    except ValueError as error:
-        allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
-        raise parameter_error(owner, "random_state", state, allowed) from error
 
 
 def _centre(y: Any, weight: Any) -> float:

@@ -1,0 +1,159 @@
+"""What learners of functions of θ share: kernels, a measure on θ, and the fit and evaluation of h + b."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from mercer._params import check_number
+from mercer.backend import as_like, is_numpy, to_numpy
+from mercer.estimators.progress import progress
+from mercer.estimators.validation import check_gram, merge_duplicates
+from mercer.exceptions import parameter_error
+from mercer.functions import interpolation, refine
+from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.losses import Loss, as_loss
+from mercer.measures import GaussLegendre, MeasureRule
+from mercer.operator_valued import Decomposable
+from mercer.problems import DualProblem
+from mercer.solvers import as_solver
+
+__all__ = ["InfiniteTaskEstimator", "as_generator"]
+
+
+class InfiniteTaskEstimator(BaseEstimator):
+    """h(x)(θ) + b(θ) for every θ in (0, 1): the fit of :class:`~mercer.problems.DualProblem` and its evaluation.
+
+    A subclass says what θ is (``_theta``), has the constructor parameters used here, turns its targets into the
+    (n, m) array that its loss expects, and offers predictions in the words of its users.
+    """
+
+    #: what θ is called, also by the losses that are allowed (``Loss.indexed_by``)
+    _theta: ClassVar[str]
+    #: names of the losses that are allowed, for messages
+    _losses: ClassVar[str]
+    #: what goes wrong at the ends of (0, 1), for messages
+    _ends: ClassVar[str]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = isinstance(self.kernel, Kernel) and self.kernel.pairwise
+        tags.input_tags.pairwise = given or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        tags.array_api_support = True
+        return tags
+
+    # -- what the parameters mean ------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
+        if self.max_iter is not None:
+            check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
+        if not (self.noncrossing is None or (isinstance(self.noncrossing, str) and self.noncrossing == "rearrange")):
+            raise parameter_error(self, "noncrossing", self.noncrossing, "'rearrange' or None")
+        if not (self.measure is None or isinstance(self.measure, MeasureRule)):
+            raise parameter_error(
+                self,
+                "measure",
+                self.measure,
+                "a MeasureRule",
+                f"For a list of {self._theta}s pass Points([0.1, 0.5, 0.9]).",
+            )
+
+    def _measure(self, X):
+        rule = GaussLegendre(20) if self.measure is None else self.measure
+        measure = rule.build(X, as_generator(self, self.random_state))
+        points = to_numpy(measure.points)
+        if points.shape[1] != 1 or not np.all((points > 0) & (points < 1)):
+            raise parameter_error(
+                self,
+                "measure",
+                points.ravel() if points.shape[1] == 1 else points,
+                f"a rule whose points are {self._theta}s strictly between 0 and 1",
+                f"{self._ends} take GaussLegendre(20), or Trapezoid(20, scipy.stats.uniform(0.05, 0.9)).",
+            )
+        return measure
+
+    def _operator_valued_kernel(self, X, measure):
+        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
+        output_kernel = (
+            Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel, self, "output_kernel")
+        )
+        if output_kernel.pairwise:
+            raise parameter_error(
+                self,
+                "output_kernel",
+                self.output_kernel,
+                f"a kernel on {self._theta}s",
+                f"It is evaluated at any {self._theta}.",
+            )
+        return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
+
+    def _loss(self) -> Loss:
+        loss = as_loss(self.loss)
+        if loss.indexed_by != self._theta:
+            raise parameter_error(
+                self,
+                "loss",
+                loss,
+                f"a loss indexed by {self._theta}s: {self._losses}",
+                f'A loss of your own says so with the class attribute indexed_by = "{self._theta}".',
+            )
+        return loss
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def _merge(self, X, y, weight):
+        """Return the rows to fit on: a Gram matrix as it is, other data with identical rows once."""
+        if self.__sklearn_tags__().input_tags.pairwise:
+            check_gram(self, X)
+            return X, y, weight
+        return merge_duplicates(X, y, weight)
+
+    def _fit_function(self, X, Y, weight, bound, loss, alpha):
+        """Solve for h and b with targets Y of shape (n, m), store them, and warn where tol was not reached."""
+        problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
+        solver = as_solver(self.solver, problem, self.tol, self.max_iter, owner=self)
+        with progress(self.verbose, type(solver).__name__) as callback:
+            result = solver.solve(problem, self._warm_start(problem), callback)
+        if not result.converged:
+            warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
+        self.X_fit_, self.measure_, self.alpha_ = X, bound.measure, problem.alpha
+        self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
+        self.dual_coef_ = problem.primal_coef(result.coef)
+        self.intercept_ = result.intercept
+        self.grid_ = as_like(refine(bound.measure.locations), X)
+        self.objective_, self.dual_gap_ = result.objective, result.gap
+        self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
+        self.solver_ = result.solver
+
+    def _warm_start(self, problem):
+        coef = getattr(self, "dual_coef_", None) if self.warm_start else None
+        if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
+            return None
+        return problem.dual_array(coef)
+
+    # -- evaluation --------------------------------------------------------------------------------------------
+
+    def _evaluate(self, X, theta):
+        """Return h(x)(θ) + b(θ) as it was learned, θ beyond the outer nodes moved to them."""
+        nodes = self.measure_.locations
+        theta = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
+        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_)
+        h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(theta[:, None], self.X_fit_))
+        return h + (self.intercept_ @ as_like(interpolation(nodes, theta), self.X_fit_))[None, :]
+
+
+def as_generator(owner: object, state: Any) -> np.random.Generator:
+    """Return a Generator for what scikit-learn calls a random state, or for a Generator."""
+    if isinstance(state, np.random.Generator):
+        return state
+    try:
+        return np.random.default_rng(check_random_state(state).randint(2**31 - 1))
+    except ValueError as error:
+        allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
+        raise parameter_error(owner, "random_state", state, allowed) from error
