@@ -5,7 +5,13 @@ One fit predicts for every value of a parameter θ. Start with :class:`KernelQua
 
 from importlib.metadata import PackageNotFoundError, version
 
-from mercer.estimators import KernelQuantileRegressor
+from mercer.estimators import (
+    ConformalQuantileRegressor,
+    CostSensitiveClassifier,
+    KernelQuantileRegressor,
+    KernelQuantileRegressorCV,
+    LevelSetDetector,
+)
 from mercer.functions import QuantileFunction
 
 try:
@@ -13,4 +19,12 @@ try:
 except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0+unknown"
 
-__all__ = ["KernelQuantileRegressor", "QuantileFunction", "__version__"]
+__all__ = [
+    "ConformalQuantileRegressor",
+    "CostSensitiveClassifier",
+    "KernelQuantileRegressor",
+    "KernelQuantileRegressorCV",
+    "LevelSetDetector",
+    "QuantileFunction",
+    "__version__",
+]

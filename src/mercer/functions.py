@@ -49,7 +49,12 @@ def refine(nodes: Any, at_least: int = 256) -> np.ndarray:
     return np.unique(np.append(inner.ravel(), distinct[-1]))  # nodes that differ by rounding leave no room between
 
 
-def check_levels(owner: object, levels: Any, name: str = "levels") -> np.ndarray:
+def check_levels(
+    owner: object,
+    levels: Any,
+    name: str = "levels",
+    hint: str = "Levels are probabilities: 0.9, not 90. The 0 and 1 quantiles are not estimable.",
+) -> np.ndarray:
     """Return levels as a one-dimensional float array, or refuse what is not in (0, 1)."""
     try:
         array = np.atleast_1d(np.asarray(to_numpy(levels), dtype=float))
@@ -61,7 +66,7 @@ def check_levels(owner: object, levels: Any, name: str = "levels") -> np.ndarray
             name,
             levels,
             "a number or a non-empty one-dimensional array of numbers in the open interval (0, 1)",
-            "Levels are probabilities: 0.9, not 90. The 0 and 1 quantiles are not estimable.",
+            hint,
         )
     return array
 

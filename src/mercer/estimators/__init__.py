@@ -1,5 +1,15 @@
 """Estimators with the scikit-learn interface."""
 
+from mercer.estimators.conformal import ConformalQuantileRegressor
+from mercer.estimators.cost_sensitive import CostSensitiveClassifier
+from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
+from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 
-__all__ = ["KernelQuantileRegressor"]
+__all__ = [
+    "ConformalQuantileRegressor",
+    "CostSensitiveClassifier",
+    "KernelQuantileRegressor",
+    "KernelQuantileRegressorCV",
+    "LevelSetDetector",
+]

@@ -42,12 +42,15 @@ class InfiniteTaskEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        given = isinstance(self.kernel, Kernel) and self.kernel.pairwise
-        tags.input_tags.pairwise = given or (isinstance(self.kernel, str) and self.kernel == "precomputed")
+        tags.input_tags.pairwise = any(_is_pairwise(kernel) for kernel in self._input_kernels())
         tags.array_api_support = True
         return tags
 
     # -- what the parameters mean ------------------------------------------------------------------------------
+
+    def _input_kernels(self) -> list[Any]:
+        """Return k_X as it was given; several where a subclass chooses among them."""
+        return [self.kernel]
 
     def _check_settings(self) -> None:
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
@@ -80,6 +83,9 @@ class InfiniteTaskEstimator(BaseEstimator):
 
     def _operator_valued_kernel(self, X, measure):
         kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
+        return Decomposable(kernel.adapt(X), self._adapted_output_kernel(measure)).bind(measure)
+
+    def _adapted_output_kernel(self, measure) -> Kernel:
         output_kernel = (
             Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel, self, "output_kernel")
         )
@@ -91,7 +97,7 @@ class InfiniteTaskEstimator(BaseEstimator):
                 f"a kernel on {self._theta}s",
                 f"It is evaluated at any {self._theta}.",
             )
-        return Decomposable(kernel.adapt(X), output_kernel.adapt(measure.points)).bind(measure)
+        return output_kernel.adapt(measure.points)
 
     def _loss(self) -> Loss:
         loss = as_loss(self.loss)
@@ -122,6 +128,10 @@ class InfiniteTaskEstimator(BaseEstimator):
             result = solver.solve(problem, self._warm_start(problem), callback)
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
+        self._store(X, bound, problem, result)
+
+    def _store(self, X, bound, problem, result) -> None:
+        """Keep the model of a solved problem, as the attributes that evaluation uses."""
         self.X_fit_, self.measure_, self.alpha_ = X, bound.measure, problem.alpha
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
         self.dual_coef_ = problem.primal_coef(result.coef)
@@ -146,6 +156,11 @@ class InfiniteTaskEstimator(BaseEstimator):
         bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_)
         h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(theta[:, None], self.X_fit_))
         return h + (self.intercept_ @ as_like(interpolation(nodes, theta), self.X_fit_))[None, :]
+
+
+def _is_pairwise(kernel: Any) -> bool:
+    """Say whether a kernel as it was given means that X holds its values."""
+    return kernel.pairwise if isinstance(kernel, Kernel) else isinstance(kernel, str) and kernel == "precomputed"
 
 
 def as_generator(owner: object, state: Any) -> np.random.Generator:

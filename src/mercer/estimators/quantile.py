@@ -171,11 +171,15 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
         alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
-        centre = _centre(y, weight) if self.fit_intercept else 0.0
-        Y = namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(bound.measure)))
+        Y, centre = self._targets(y, weight, bound.measure)
         self._fit_function(X, Y, weight, bound, loss, alpha)
         self.intercept_ = self.intercept_ + centre
         return self
+
+    def _targets(self, y, weight, measure):
+        """Return y at every node, shape (n, m), and what was taken off it: its mean where there is an intercept."""
+        centre = _centre(y, weight) if self.fit_intercept else 0.0
+        return namespace(y).broadcast_to((y - centre)[:, None], (y.shape[0], len(measure))), centre
 
     # -- prediction --------------------------------------------------------------------------------------------
 

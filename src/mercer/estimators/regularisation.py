@@ -14,7 +14,7 @@ from mercer.losses import Square
 from mercer.problems import DualProblem
 from mercer.solvers import leave_one_out_errors
 
-__all__ = ["choose_alpha"]
+__all__ = ["choose_alpha", "smallest_alpha"]
 
 #: rows that the choice looks at; more of them would cost more than the fit
 MOST_ROWS = 2000
@@ -39,13 +39,11 @@ def choose_alpha(
         return float(alpha)
     if alpha != "auto":
         raise parameter_error(owner, "alpha", alpha, "a positive number or 'auto'")
-    y, weight = to_numpy(y).astype(float), None if weight is None else to_numpy(weight).astype(float)
-    share = np.full(len(y), 1 / len(y)) if weight is None else weight / weight.sum()
-    residual = y - share @ y if intercept else y
-    deviation = float(share @ np.abs(residual))
-    if deviation <= 8 * np.finfo(float).eps * np.max(np.abs(y)):
+    residual, deviation = _deviation(y, weight, intercept)
+    if deviation == 0:
         return 1.0
-    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_ROWS)).round().astype(int))
+    weight = None if weight is None else to_numpy(weight).astype(float)
+    rows = np.unique(np.linspace(0, len(residual) - 1, min(len(residual), MOST_ROWS)).round().astype(int))
     target = np.broadcast_to((residual / deviation)[rows, None], (len(rows), len(bound.measure)))
     X = to_numpy(X).astype(float)
     X = X[np.ix_(rows, rows)] if bound.kernel.pairwise else X[rows]
@@ -62,3 +60,19 @@ def choose_alpha(
     errors = leave_one_out_errors(problem, CANDIDATES)
     as_good = np.flatnonzero(errors <= errors.min() * (1 + TIE))
     return float(CANDIDATES[as_good[-1]] * deviation ** (growth - 2))
+
+
+def smallest_alpha(growth: int, y: Any, weight: Any, intercept: bool) -> float:
+    """Return the smallest λ that ``"auto"`` may choose, in the unit of y; smaller ones fit no better."""
+    deviation = _deviation(y, weight, intercept)[1]
+    return 1.0 if deviation == 0 else float(CANDIDATES[0] * deviation ** (growth - 2))
+
+
+def _deviation(y: Any, weight: Any, intercept: bool) -> tuple[np.ndarray, float]:
+    """Return y about its mean (about 0 without an intercept) and the mean size of that, 0 if it is rounding."""
+    y = to_numpy(y).astype(float)
+    share = np.full(len(y), 1 / len(y)) if weight is None else to_numpy(weight).astype(float)
+    share = share / share.sum()
+    residual = y - share @ y if intercept else y
+    deviation = float(share @ np.abs(residual))
+    return residual, deviation if deviation > 8 * np.finfo(float).eps * np.max(np.abs(y)) else 0.0

@@ -13,12 +13,20 @@ from typing import Any
 
 import array_api_compat as compat
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
 
-__all__ = ["check_gram", "merge_duplicates", "validate_inputs", "validate_training"]
+__all__ = [
+    "check_gram",
+    "merge_duplicates",
+    "validate_inputs",
+    "validate_labels",
+    "validate_training",
+    "validate_weight",
+]
 
 
 @contextmanager
@@ -62,14 +70,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
     if sample_weight is None:
         return X, y, None
-    given = sample_weight if isinstance(sample_weight, numbers.Number) else to_numpy(sample_weight)
-    with _own_errors("sample_weight"):
-        weight = _check_sample_weight(given, to_numpy(X), dtype=np.float64)
-    if np.any(weight < 0) or not np.any(weight > 0):
-        raise DataError(
-            f"sample_weight must be non-negative and not all zero; got weights from {weight.min():g} to "
-            f"{weight.max():g}. Use 0 for a row that should not count."
-        )
+    weight = validate_weight(sample_weight, to_numpy(X))
     keep = weight > 0
     if np.all(keep):
         return X, y, as_like(weight, X)
@@ -78,6 +79,30 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
         estimator._columns = np.flatnonzero(keep)
         X = take_columns(X, estimator._columns)
     return X, y, as_like(weight[keep], X)
+
+
+def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+    """Return the weights of the rows of X, shape (n,): non-negative, not all 0; a number or None is one for all."""
+    number = sample_weight is None or isinstance(sample_weight, numbers.Number)
+    with _own_errors("sample_weight"):
+        weight = _check_sample_weight(sample_weight if number else to_numpy(sample_weight), X, dtype=np.float64)
+    if np.any(weight < 0) or not np.any(weight > 0):
+        raise DataError(
+            f"sample_weight must be non-negative and not all zero; got weights from {weight.min():g} to "
+            f"{weight.max():g}. Use 0 for a row that should not count."
+        )
+    return weight
+
+
+def validate_labels(estimator: Any, y: Any) -> np.ndarray:
+    """Return class labels of any kind (numbers, strings, booleans) as a NumPy array of shape (n,)."""
+    if y is None:
+        raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = to_numpy(y) if _foreign(y) else y
+    with _own_errors("y"):
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        check_classification_targets(y)
+    return y
 
 
 def check_gram(owner: object, X: Any) -> None:
@@ -102,13 +127,13 @@ def check_gram(owner: object, X: Any) -> None:
         ) from error
 
 
-def validate_inputs(estimator: Any, X: Any, fitted: Any) -> Any:
-    """Return X for prediction, of the library and device of what was fitted on."""
+def validate_inputs(estimator: Any, X: Any, fitted: Any, method: str = "predict") -> Any:
+    """Return X for prediction by ``method``, of the library and device of what was fitted on."""
     if _foreign(X) != _foreign(fitted) or (
         _foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
     ):
         raise DataError(
-            f"Inputs passed to {type(estimator).__name__}.predict() must use the same namespace and the same "
+            f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same "
             f"device as those passed to fit(); got {type(X).__module__}, fitted on {type(fitted).__module__}."
         )
     if _foreign(X):

@@ -68,5 +68,7 @@ class BoundDecomposable:
 
     def evaluate(self, X: Any, X_fit: Any, coef: Any, points: Any) -> Any:
         """Return h(x)(θ) at all x and θ from representer coefficients, shape (len(X), len(points))."""
-        coefficients = coef @ self.output_kernel(self.measure.points, points)
-        return kernel_product(self.kernel, X, X_fit, coefficients)
+        output = self.output_kernel(self.measure.points, points)
+        if points.shape[0] < coef.shape[1]:  # the cheaper order of the two products
+            return kernel_product(self.kernel, X, X_fit, coef @ output)
+        return kernel_product(self.kernel, X, X_fit, coef) @ output

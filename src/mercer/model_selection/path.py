@@ -1,0 +1,78 @@
+"""One problem for many λ, to a gap that is good enough to compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer.problems import DualProblem
+from mercer.solvers import ADMM, InteriorPoint, Solver, SolverResult, as_solver
+
+__all__ = ["solve_path"]
+
+#: steps of ADMM that cost less than the interior-point method where that is chosen; they often do for a loose gap
+FEW_STEPS = 100
+#: gaps that ADMM may reach in so few steps
+LOOSE_TOL = 1e-3
+
+
+def solve_path(
+    problem: DualProblem,
+    alphas: Sequence[float],
+    solver: Any = "auto",
+    tol: float = 1e-2,
+    max_iter: int | None = None,
+    owner: object = "solve_path",
+) -> list[SolverResult]:
+    """Solve a problem for several λ and return the results in the order of ``alphas``.
+
+    The fits share the Gram operator and one eigendecomposition: that of the smallest λ, which is solved first, is exact
+    enough for the others. Each starts from zero, as neither ADMM nor the interior-point method gains from the solution
+    for a neighbouring λ.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        The problem; its own λ is not used.
+    alphas : sequence of float
+        Values of λ.
+    solver : str or Solver, default="auto"
+        As estimators take it; a Solver is used with ``tol`` in place of its own.
+    tol : float, default=1e-2
+        Bound on the relative duality gap.
+    max_iter : int, optional
+        Limit on the iterations; that of the solver by default, and always that of a Solver.
+    owner : object, optional
+        Whose parameters these are, for the message of an error.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Pinball
+    >>> from mercer.measures import Points
+    >>> from mercer.operator_valued import Decomposable
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> levels = Points([0.25, 0.75]).build(X)
+    >>> gram = Decomposable(Gaussian(9.0), Gaussian(1.0)).bind(levels).gram(X)
+    >>> problem = DualProblem(gram, Pinball(), np.sin(6 * X) + np.zeros((30, 2)), levels, 1.0)
+    >>> [result.status for result in solve_path(problem, [1e-2, 1e-3])]
+    ['converged', 'converged']
+    """
+    results: dict[int, SolverResult] = {}
+    for index in np.argsort(alphas, kind="stable"):
+        results[int(index)] = _solve(problem.with_alpha(float(alphas[index])), solver, tol, max_iter, owner)
+    return [results[index] for index in range(len(alphas))]
+
+
+def _solve(problem: DualProblem, solver: Any, tol: float, max_iter: int | None, owner: object) -> SolverResult:
+    if isinstance(solver, Solver):
+        return solver.replace(tol=tol).solve(problem)
+    chosen = as_solver(solver, problem, tol, max_iter, owner)
+    if solver == "auto" and isinstance(chosen, InteriorPoint) and tol >= LOOSE_TOL:
+        steps = FEW_STEPS if max_iter is None else min(FEW_STEPS, max_iter)
+        result = ADMM(tol=tol, max_iter=steps).solve(problem)
+        if result.converged:
+            return result
+    return chosen.solve(problem)

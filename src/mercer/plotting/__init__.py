@@ -1,0 +1,20 @@
+"""Displays: what fits say, drawn with matplotlib (``pip install "mercer[plot]"``).
+
+Each is a class in scikit-learn's manner: ``from_estimator`` computes and draws, ``plot`` draws again, and what was
+computed and drawn are attributes.
+"""
+
+from mercer.plotting.calibration import PITDisplay, QuantileCalibrationDisplay
+from mercer.plotting.cost_curve import CostCurveDisplay
+from mercer.plotting.level_set import LevelSetDisplay
+from mercer.plotting.quantile_fan import QuantileFanDisplay
+from mercer.plotting.theta_property import ThetaPropertyDisplay
+
+__all__ = [
+    "CostCurveDisplay",
+    "LevelSetDisplay",
+    "PITDisplay",
+    "QuantileCalibrationDisplay",
+    "QuantileFanDisplay",
+    "ThetaPropertyDisplay",
+]

@@ -1,0 +1,153 @@
+"""The fan of predicted quantiles along one input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._params import check_number
+from mercer.backend import to_numpy
+from mercer.estimators.delegation import reach
+from mercer.exceptions import DataError, parameter_error
+from mercer.functions import check_levels
+from mercer.plotting.style import INK, NAVY, blues, per_cent, stage
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["QuantileFanDisplay"]
+
+
+class QuantileFanDisplay:
+    """Central intervals and the median along one input: how the distribution of y moves and widens.
+
+    Parameters
+    ----------
+    x : array of shape (n_grid,)
+        Values of the input.
+    median : array of shape (n_grid,)
+        Predicted medians.
+    bands : array of shape (n_grid, n_coverages, 2)
+        Ends of the central intervals.
+    coverages : array of shape (n_coverages,)
+        Their nominal coverages.
+    data : tuple of arrays (x, y), optional
+        Points to show.
+    name : str, optional
+        Of the input, for the axis.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+    bands_ : list of PolyCollection
+        Widest first.
+    median_ : Line2D
+    points_ : PathCollection or None
+    legend_ : Legend
+        Widest first, the median last.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from mercer import KernelQuantileRegressor
+    >>> from mercer.datasets import make_sine
+    >>> from mercer.plotting import QuantileFanDisplay
+    >>> X, y = make_sine(200, random_state=0)
+    >>> display = QuantileFanDisplay.from_estimator(KernelQuantileRegressor().fit(X, y), X, y)
+    >>> len(display.bands_)
+    4
+    """
+
+    def __init__(self, x, median, bands, *, coverages, data=None, name=None):
+        self.x = x
+        self.median = median
+        self.bands = bands
+        self.coverages = coverages
+        self.data = data
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y=None, *, feature=0, coverages=(0.2, 0.5, 0.8, 0.95), grid_resolution=200, ax=None
+    ):
+        """Predict along one column, the others at their medians, and draw.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``predict_quantile(X, levels)``, also at the end of a Pipeline.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows that say where to draw.
+        y : array-like of shape (n_samples,), optional
+            Targets, to show the rows as points.
+        feature : int or str, default=0
+            The column; a name for data frames.
+        coverages : array-like, default=(0.2, 0.5, 0.8, 0.95)
+            Of the central intervals.
+        grid_resolution : int, default=200
+            Number of points on the axis.
+        ax : Axes, optional
+            Of a new figure by default.
+        """
+        check_number(cls.__name__, "grid_resolution", grid_resolution, low=2, strict=False, integer=True)
+        coverages = np.unique(check_levels(cls.__name__, coverages, "coverages"))
+        name, column, grid, rows = _along(cls.__name__, X, feature, int(grid_resolution))
+        data = None
+        if y is not None:
+            check_consistent_length(X, y)
+            data = column, np.asarray(to_numpy(y), dtype=float)
+        levels = np.concatenate([(1 - coverages) / 2, [0.5], (1 + coverages) / 2])
+        last, inner = reach(estimator, rows, "predict_quantile")
+        quantiles = to_numpy(last.predict_quantile(inner, levels))
+        count = len(coverages)
+        bands = np.stack([quantiles[:, :count], quantiles[:, count + 1 :]], axis=2)
+        return cls(grid, quantiles[:, count], bands, coverages=coverages, data=data, name=name).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> QuantileFanDisplay:
+        """Draw on the axes, or on those of a new figure."""
+        ax = stage(ax)
+        widest_first = np.argsort(self.coverages)[::-1]
+        colours = blues(len(widest_first))
+        self.bands_ = [
+            ax.fill_between(self.x, *self.bands[:, j].T, color=colour, linewidth=0)
+            for j, colour in zip(widest_first, colours, strict=True)
+        ]
+        (self.median_,) = ax.plot(self.x, self.median, color=NAVY, linewidth=2)
+        self.points_ = None
+        if self.data is not None:
+            size = float(np.clip(3000 / len(self.data[1]), 4, 14))
+            x, y = self.data
+            self.points_ = ax.scatter(x, y, s=size, color=INK, alpha=0.55, linewidths=0)
+        ax.set(xlim=(np.min(self.x), np.max(self.x)), xlabel="x" if self.name is None else self.name, ylabel="y")
+        texts = [*(per_cent(self.coverages[j]) for j in widest_first), "median"]
+        # in the order of the fan from the top, beside it; labels at its end would run into each other where it is thin
+        self.legend_ = ax.legend(
+            [*self.bands_, self.median_], texts, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False
+        )
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[Any, np.ndarray, np.ndarray, Any]:
+    """Return a column's name, the column, a grid over its range, and rows along it, other columns at their medians."""
+    frame = hasattr(X, "iloc")
+    names = list(X.columns) if frame else list(range(np.ndim(X) and np.shape(X)[-1]))
+    place = names.index(feature) if feature in names else feature
+    if isinstance(feature, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
+        raise parameter_error(owner, "feature", feature, f"one of the columns, {names[:8]}")
+    try:
+        values = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{owner}: X must hold numbers; {error}.") from error
+    if values.ndim != 2:
+        raise DataError(f"{owner}: X must have shape (n_samples, n_features); got {values.shape}.")
+    column = values[:, place]
+    grid = np.linspace(column.min(), column.max(), resolution)
+    rows = np.tile(np.median(values, axis=0), (resolution, 1))
+    rows[:, place] = grid
+    if frame:
+        return str(names[place]), column, grid, type(X)(rows, columns=X.columns)
+    return (None if len(names) == 1 else f"column {place}"), column, grid, rows

@@ -1,0 +1,240 @@
+"""Level sets one after the other: sequential minimal optimisation along increasing levels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.exceptions import UnsupportedError
+from mercer.linalg import LinearOperator, pivoted_cholesky
+from mercer.linalg.operators import DENSE_LIMIT
+from mercer.problems import Certificate
+from mercer.problems.level_sets import LevelSetProblem
+from mercer.solvers.base import Callback, Monitor, Solver, SolverResult
+
+__all__ = ["Level", "LevelPath", "LevelSetSolver", "follow_levels", "gram_rows"]
+
+#: pairs of coordinates between two looks at the gap
+CHECK_EVERY = 30
+TINY = float(np.finfo(float).tiny)
+
+
+class LevelSetSolver(Solver):
+    """An algorithm for :class:`~mercer.problems.level_sets.LevelSetProblem`."""
+
+    requires = "a LevelSetProblem"
+
+    def check(self, problem: Any) -> None:
+        """Refuse another problem."""
+        if not isinstance(problem, LevelSetProblem):
+            raise self.refuse(f"got {type(problem).__name__}", "Use mercer.solvers.as_solver for it.")
+
+    def solve(self, problem: Any, init: Any = None, callback: Callback | None = None) -> SolverResult:
+        """Solve to a relative gap of ``tol``; ``coef`` of the result is the dual array δ, ``intercept`` holds t."""
+        self.check(problem)
+        monitor = Monitor(self, callback)
+        if problem.reference == 0:  # a kernel that is 0 everywhere has h = 0 only, and t = 0 is best
+            uniform = np.repeat(problem.sample_weight[:, None] / problem.shape[0], problem.shape[1], axis=1)
+            return monitor.result(uniform, Certificate(0.0, 0.0, 0.0, np.zeros(problem.shape[1])), 0)
+        if init is not None:
+            init = problem.feasible(init)
+            certificate = problem.certificate(init)
+            if certificate.relative_gap <= self.tol:  # nothing left to do
+                monitor.done(0, certificate)
+                return monitor.result(init, certificate, 0)
+        return self._solve(problem, init, monitor)
+
+    @abstractmethod
+    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult: ...
+
+
+@dataclass(eq=False, repr=False)
+class LevelPath(LevelSetSolver):
+    """Sequential minimal optimisation along increasing levels, for independent levels with free offsets.
+
+    From one level to the next, δ shrinks by the ratio of the levels, and the mass that is then missing goes to the
+    rows with the lowest scores: a start so near the solution that a few dozen pairs of coordinates suffice at most
+    levels. Each pair is chosen with second-order information (Fan, Chen and Lin, 2005) and moved exactly. A step is
+    O(n); the kernel matrix is stored up to 1 GiB, and replaced by a thin factor beyond.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Bound on the relative duality gap, at each level and for their sum.
+    max_iter : int, default=100000
+        Limit on the number of steps at each level.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 100_000
+
+    requires = "a LevelSetProblem with alpha=0 and coupling=0"
+
+    def check(self, problem: Any) -> None:
+        super().check(problem)
+        if problem.alpha > 0 or problem.coupling > 0:
+            raise self.refuse(f"alpha={problem.alpha:g}, coupling={problem.coupling:g}", "Use LevelSetADMM.")
+
+    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
+        share, n_iter = 10.0, 0
+        while True:
+            rows = gram_rows(problem.gram, share * self.tol)
+            levels, steps, finished = follow_levels(problem, rows, 0.9 * self.tol, self.max_iter)
+            n_iter += steps
+            A = np.column_stack([level.delta for level in levels])
+            certificate = problem.certificate(A)
+            monitor.done(n_iter, certificate)
+            blame_factor = finished and isinstance(rows, _FactorRows) and certificate.relative_gap > self.tol
+            if not blame_factor or share < 1e-7:
+                return monitor.result(A, certificate, n_iter, "stalled" if finished else None)
+            share *= 1e-2
+
+
+def follow_levels(problem: LevelSetProblem, rows: Any, tol: float, max_iter: int) -> tuple[list[Level], int, bool]:
+    """Solve each level alone, with Σδ = 1, in increasing order.
+
+    Returns the solved levels in the order of the measure, the number of steps and whether no level ran out of them.
+    """
+    n = problem.shape[0]
+    ranking = rows.combine(slice(None), problem.sample_weight / n)  # a density estimate finds the first outliers
+    delta, scores, last, n_iter, finished = np.zeros(n), np.zeros(n), 1.0, 0, True
+    solved: dict[int, Level] = {}
+    for j in np.argsort(problem.levels, kind="stable"):
+        upper, shrink = np.ascontiguousarray(problem.upper[:, j]), last / problem.levels[j]
+        delta, scores, last = np.minimum(delta * shrink, upper), scores * shrink, problem.levels[j]
+        added = _spread(upper - delta, ranking, 1 - delta.sum())
+        level = Level(rows, upper, delta, scores).moved(added)
+        steps = level.run(tol, 1e-6 * problem.reference, max_iter)
+        n_iter, finished = n_iter + steps, finished and steps < max_iter
+        delta, scores, ranking = level.delta, level.scores, level.scores
+        solved[int(j)] = level
+    return [solved[j] for j in range(len(solved))], n_iter, finished
+
+
+def _spread(room: np.ndarray, ranking: np.ndarray, amount: float) -> np.ndarray:
+    """Return shares of an amount, each up to its room, first where the ranking is lowest."""
+    order = np.argsort(ranking, kind="stable")
+    room = room[order]
+    shares = np.empty_like(room)
+    shares[order] = np.clip(amount - (np.cumsum(room) - room), 0, room)
+    return shares
+
+
+class Level:
+    """min ½δᵀKδ subject to 0 ≤ δ ≤ upper and a given Σδ, by moving mass within pairs; scores = Kδ follow."""
+
+    def __init__(self, rows: Any, upper: np.ndarray, delta: np.ndarray, scores: np.ndarray) -> None:
+        self.rows, self.delta, self.scores, self.upper = rows, delta, scores, upper
+        # added to the scores, these leave only the rows that may gain, or lose, mass
+        self.full = np.where(delta < upper, 0.0, np.inf)
+        self.empty = np.where(delta > 0, 0.0, -np.inf)
+
+    def moved(self, added: np.ndarray) -> Level:
+        """Return a level with more (or less) mass, within the bounds."""
+        changed = np.flatnonzero(added)
+        delta = np.clip(self.delta + added, 0, self.upper)
+        return Level(self.rows, self.upper, delta, self.scores + self.rows.combine(changed, added[changed]))
+
+    def with_mass(self, mass: float) -> Level:
+        """Return a start for another Σδ: mass is added to the lowest scores, or taken from the highest."""
+        more = mass - float(self.delta.sum())
+        if more >= 0:
+            return self.moved(_spread(self.upper - self.delta, self.scores, more))
+        return self.moved(-_spread(self.delta, -self.scores, -more))
+
+    @property
+    def offsets(self) -> tuple[float, float]:
+        """The highest score with mass and the lowest with room: at the optimum offsets t lie between them."""
+        return float(np.max(self.scores + self.empty)), float(np.min(self.scores + self.full))
+
+    @property
+    def stiffness(self) -> float:
+        """dt/dΣδ = 1/(1ᵀK_FF⁻¹1) on the set F of rows strictly within their bounds."""
+        free = np.flatnonzero((self.delta > 0) & (self.delta < self.upper))
+        if free.size == 0:
+            return float(np.mean(self.rows.diagonal))
+        block = np.stack([self.rows.row(i)[free] for i in free])
+        ridge = 1e-10 * float(np.trace(block)) + TINY
+        return 1 / max(float(np.sum(np.linalg.solve(block + ridge * np.eye(free.size), np.ones(free.size)))), TINY)
+
+    def run(self, tol: float, floor: float, max_iter: int) -> int:
+        """Move pairs until the gap is at most tol times the objective; return their number."""
+        for step in range(max_iter):
+            if step % CHECK_EVERY == 0 and self._gap() <= tol * max(0.5 * float(self.delta @ self.scores), floor):
+                return step
+            if not self._move():
+                return step
+        return max_iter
+
+    def _gap(self) -> float:
+        highest, lowest = self.offsets
+        if not np.isfinite(highest - lowest):  # every row is at its bound: there is one feasible point
+            return 0.0
+        below = 0.5 * (highest + lowest) - self.scores
+        return float(self.upper @ np.maximum(below, 0) - self.delta @ below)
+
+    def _move(self) -> bool:
+        """Move mass to the row of lowest score from the row that gains most; False where rounding allows no more."""
+        scores, delta, diagonal = self.scores, self.delta, self.rows.diagonal
+        i = int(np.argmin(scores + self.full))
+        row = self.rows.row(i)
+        curvature = np.maximum(diagonal + diagonal[i] - 2 * row, 1e-12 * (diagonal[i] + TINY))
+        slope = np.maximum(scores - scores[i], 0)
+        j = int(np.argmax(slope * slope / curvature + self.empty))
+        if not slope[j] > 1e-15 * abs(scores[j]):
+            return False
+        room, mass = self.upper[i] - delta[i], delta[j]
+        step = min(slope[j] / curvature[j], room, mass)
+        if not step > 0:
+            return False
+        delta[i] = self.upper[i] if step == room else delta[i] + step
+        delta[j] = 0.0 if step == mass else mass - step
+        self.full[i], self.empty[i] = (np.inf if step == room else 0.0), 0.0
+        self.empty[j], self.full[j] = (-np.inf if step == mass else 0.0), 0.0
+        scores += step * (row - self.rows.row(j))
+        return True
+
+
+class _DenseRows:
+    """Rows of a matrix that is stored."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+        self.diagonal = np.ascontiguousarray(np.diagonal(matrix))
+
+    def row(self, index: int) -> np.ndarray:
+        return self.matrix[index]
+
+    def combine(self, rows: Any, weights: np.ndarray) -> np.ndarray:
+        return weights @ self.matrix[rows]
+
+
+class _FactorRows:
+    """Rows of F Fᵀ."""
+
+    def __init__(self, factor: np.ndarray) -> None:
+        self.factor = factor
+        self.diagonal = np.sum(factor**2, axis=1)
+
+    def row(self, index: int) -> np.ndarray:
+        return self.factor @ self.factor[index]
+
+    def combine(self, rows: Any, weights: np.ndarray) -> np.ndarray:
+        return self.factor @ (weights @ self.factor[rows])
+
+
+def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows:
+    """Return access to rows of K: stored up to 1 GiB, by a thin factor that leaves out little beyond."""
+    n, limit = gram.shape[0], DENSE_LIMIT
+    if 8 * n * n <= limit:
+        return _DenseRows(np.ascontiguousarray(gram.to_dense(max_bytes=limit)))
+    factor = pivoted_cholesky(gram, accuracy * float(np.sum(gram.diagonal())), max_rank=limit // (8 * n))
+    if factor is None:
+        raise UnsupportedError(
+            f"LevelPath: the kernel matrix of {n} rows needs {8 * n * n / 2**30:.1f} GiB and has no thin factor. "
+            "Fit on a random subset of the rows, or take a smoother kernel."
+        )
+    return _FactorRows(factor)

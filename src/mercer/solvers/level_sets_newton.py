@@ -1,0 +1,114 @@
+"""Level sets that share a penalty on their offsets: Newton's method on one number per level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.problems.level_sets import LevelSetProblem
+from mercer.solvers.base import Monitor, SolverResult
+from mercer.solvers.level_sets import Level, LevelSetSolver, follow_levels, gram_rows
+from mercer.solvers.level_sets_admm import LevelSetADMM
+
+__all__ = ["OffsetNewton"]
+
+#: limit on the pairs that are moved at one level, and shortest share of a Newton step
+PAIRS, SHORTEST = 20_000, 1e-4
+
+
+@dataclass(eq=False, repr=False)
+class OffsetNewton(LevelSetSolver):
+    """Newton's method on the masses σ_j = Σ_i δ_ij around independent levels, for α > 0 without coupling.
+
+    With V_j(σ) the least ½δᵀKδ of mass σ at level j, the dual is the convex problem
+
+        min_σ  Σ_j η_j V_j(σ_j) + (1/2α) vᵀK_b v,   v = η(1 − σ),
+
+    in m numbers, where V_j' is the offset of level j and V_j'' comes from the few rows on its boundary. Each step
+    solves the levels anew, from where they are. Should rounding stop the steps, :class:`LevelSetADMM` takes over.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Bound on the relative duality gap.
+    max_iter : int, default=100
+        Limit on the number of Newton steps.
+    """
+
+    tol: float = 1e-3
+    max_iter: int = 100
+
+    requires = "a LevelSetProblem with alpha > 0 and coupling=0"
+
+    def check(self, problem: Any) -> None:
+        super().check(problem)
+        if problem.alpha == 0 or problem.coupling > 0:
+            raise self.refuse(f"alpha={problem.alpha:g}, coupling={problem.coupling:g}", "Use LevelSetADMM.")
+
+    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
+        rows = gram_rows(problem.gram, 1e-2 * self.tol)
+        masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
+        for n_iter in range(1, self.max_iter + 1):
+            moved = masses.step(0.3 * self.tol)
+            certificate = problem.certificate(masses.A, masses.scores)
+            if monitor.done(n_iter, certificate, share=0.9):
+                certificate = problem.certificate(masses.A)  # scores have gathered rounding, or are those of a factor
+                if monitor.stopped or certificate.relative_gap <= self.tol:
+                    return monitor.result(masses.A, certificate, n_iter)
+                moved = False
+            if not moved:
+                return LevelSetADMM(tol=self.tol)._solve(problem, masses.A, monitor)
+        return monitor.result(masses.A, problem.certificate(masses.A), self.max_iter)
+
+
+class _Masses:
+    """The levels at their masses, and the value of the dual there."""
+
+    def __init__(self, problem: LevelSetProblem, levels: list[Level]) -> None:
+        self.problem = problem
+        self.most = problem.upper.sum(axis=0)
+        self._take(levels)
+
+    def _take(self, levels: list[Level]) -> None:
+        self.levels, self.value = levels, self._value(levels)
+
+    def _value(self, levels: list[Level]) -> float:
+        problem = self.problem
+        excess = problem.weights * (1 - np.array([level.delta.sum() for level in levels]))
+        norms = np.array([level.delta @ level.scores for level in levels])
+        return 0.5 * float(problem.weights @ norms + excess @ problem.offset_gram @ excess / problem.alpha)
+
+    @property
+    def A(self) -> np.ndarray:
+        return np.column_stack([level.delta for level in self.levels])
+
+    @property
+    def scores(self) -> np.ndarray:
+        return np.column_stack([level.scores for level in self.levels])
+
+    def step(self, tol: float) -> bool:
+        """Take a Newton step, shortened until the value falls; False where it does not."""
+        problem = self.problem
+        mass = np.array([level.delta.sum() for level in self.levels])
+        target = problem.offset_gram @ (problem.weights * (1 - mass)) / problem.alpha
+        bounds = np.sort([level.offsets for level in self.levels], axis=1)  # unsolved levels have them the wrong way
+        residual = np.clip(target, bounds[:, 0], bounds[:, 1]) - target
+        stiffness = np.array([level.stiffness for level in self.levels])
+        jacobian = np.diag(stiffness) + problem.offset_gram * problem.weights / problem.alpha
+        direction = -np.linalg.solve(jacobian, residual)
+        share = 1.0
+        while share >= SHORTEST:
+            levels = self._at(np.clip(mass + share * direction, 0, self.most), tol)
+            if self._value(levels) < self.value:
+                self._take(levels)
+                return True
+            share /= 4
+        return False
+
+    def _at(self, mass: np.ndarray, tol: float) -> list[Level]:
+        levels = [level.with_mass(each) for level, each in zip(self.levels, mass, strict=True)]
+        for level in levels:
+            level.run(tol, 1e-6 * self.problem.reference, PAIRS)
+        return levels

@@ -1,0 +1,291 @@
+"""Both algorithms for level sets against cvxpy, scikit-learn, the printed oracle and each other."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.svm import OneClassSVM
+
+from mercer.exceptions import MercerError
+from mercer.kernels import Constant, FunctionKernel, Gaussian, Linear
+from mercer.linalg import Dense
+from mercer.measures import Points
+from mercer.problems.level_sets import LevelSetProblem
+from mercer.solvers import level_sets, level_sets_newton
+from mercer.solvers.level_sets import LevelPath
+from mercer.solvers.level_sets_admm import LevelSetADMM
+from mercer.solvers.level_sets_newton import OffsetNewton
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(25, 2))
+K = Gaussian(0.5)(X)
+WEIGHT = RNG.uniform(0.5, 2.0, size=25)
+MEASURE = Points([0.35, 0.1, 0.5, 0.93], [0.3, 0.1, 0.4, 0.2]).build()
+OFFSET_GRAM = Gaussian(5.0)(MEASURE.points)
+
+
+def make(alpha=0.0, coupling=0.0, kernel=None, weight=WEIGHT):
+    output_gram = None if kernel is None else kernel(MEASURE.points)
+    return LevelSetProblem(
+        Dense(K), MEASURE, weight, alpha=alpha, offset_gram=OFFSET_GRAM, coupling=coupling, output_gram=output_gram
+    )
+
+
+def features(matrix):
+    """Rows φ_i with φ_i·φ_k the entries of a positive semi-definite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    keep = values > 1e-13 * values.max()
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+def reference(alpha, coupling, kernel):
+    """The primal in feature space: h(x)(θ_j) = φ(x)ᵀ Z ψ(θ_j), from the definition; value, scores and offsets."""
+    levels, eta, s = MEASURE.locations, MEASURE.weights, WEIGHT / WEIGHT.mean()
+    F = features(K)
+    T = np.eye(len(eta)) if coupling == 0 else features(kernel(MEASURE.points))
+    Z = cp.Variable((F.shape[1], T.shape[1]))
+    functions, scores = Z @ T.T, F @ Z @ T.T
+    value = 0.5 * coupling * cp.sum_squares(Z)
+    t = cp.Variable(len(eta))
+    if alpha > 0:
+        basis = features(OFFSET_GRAM)
+        u = cp.Variable(basis.shape[1])
+        t = basis @ u
+        value += 0.5 * alpha * cp.sum_squares(u)
+    for j in range(len(eta)):
+        loss = (s / len(s) / levels[j]) @ cp.pos(t[j] - scores[:, j]) - t[j]
+        value += eta[j] * (loss + 0.5 * cp.sum_squares(functions[:, j]))
+    exact = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+    found = cp.Problem(cp.Minimize(value)).solve(solver="CLARABEL", **exact)
+    return found, scores.value, t.value
+
+
+CASES = [
+    (LevelPath, 0.0, 0.0, None),
+    (LevelSetADMM, 0.0, 0.0, None),
+    (LevelSetADMM, 0.05, 0.0, None),
+    (LevelSetADMM, 5.0, 0.0, None),
+    (OffsetNewton, 0.001, 0.0, None),
+    (OffsetNewton, 0.05, 0.0, None),
+    (OffsetNewton, 5.0, 0.0, None),
+    (LevelSetADMM, 0.0, 0.3, Gaussian(3.0)),
+    (LevelSetADMM, 0.0, 0.3, Constant()),
+    (LevelSetADMM, 0.0, 1e-3, Gaussian(0.01)),
+    (LevelSetADMM, 0.05, 0.3, Gaussian(3.0)),
+    (LevelSetADMM, 0.05, 0.3, Constant()),
+]
+
+
+@pytest.mark.parametrize(("solver", "alpha", "coupling", "kernel"), CASES)
+def test_against_cvxpy(solver, alpha, coupling, kernel):
+    value, scores, offsets = reference(alpha, coupling, kernel)
+    case = make(alpha, coupling, kernel)
+    result = solver(tol=1e-8).solve(case)
+    assert result.converged
+    assert result.objective == pytest.approx(value, rel=1e-7)
+    assert result.objective - result.gap <= value * (1 - 1e-9) + 1e-9
+    assert np.allclose(case.predict(result.coef), scores, atol=3e-5)
+    assert result.intercept == pytest.approx(offsets, abs=3e-5)
+    assert np.all((result.coef >= 0) & (result.coef <= case.upper * (1 + 1e-12)))
+
+
+def oracle_problem():
+    """The printed example (function-valued learning, oracle 9): four points, three levels."""
+    x = np.array([[0.0], [0.3], [0.7], [1.0]])
+    measure = Points([0.25, 0.5, 0.75]).build()
+    return LevelSetProblem(Dense(Gaussian(2.0)(x)), measure, alpha=0.1, offset_gram=Gaussian(3.0)(measure.points))
+
+
+@pytest.mark.parametrize("solver", [LevelSetADMM, OffsetNewton])
+def test_the_printed_oracle(solver):
+    case = oracle_problem()
+    result = solver(tol=1e-9).solve(case)
+    assert result.objective == pytest.approx(-0.26831637, abs=6e-9)
+    assert result.intercept == pytest.approx([0.512648, 0.611549, 0.576322], abs=6e-7)
+    assert result.coef.sum(axis=0) == pytest.approx([0.903078, 1.007251, 0.866875], abs=6e-7)
+    assert result.coef[:, 0] == pytest.approx([0.451539, 0, 0, 0.451539], abs=6e-7)
+    assert case.predict(result.coef)[:, 0] == pytest.approx([0.512648, 0.546625, 0.546625, 0.512648], abs=6e-7)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_biased_fraction_of_outliers(alpha):
+    """#{H < t}/n ≤ θ Σδ ≤ #{H ≤ t}/n: the bias comes from α only."""
+    case = make(alpha, weight=None)
+    result = OffsetNewton(tol=1e-11).solve(case)
+    below = case.predict(result.coef) - result.intercept
+    carried = MEASURE.locations * result.coef.sum(axis=0)
+    assert np.all(np.mean(below < -1e-5, axis=0) <= carried + 1e-6)
+    assert np.all(carried <= np.mean(below <= 1e-5, axis=0) + 1e-6)
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.1, 0.5, 0.97])
+def test_one_level_is_the_one_class_svm(nu):
+    data = RNG.normal(size=(60, 3))
+    theirs = OneClassSVM(nu=nu, gamma=0.3, tol=1e-10).fit(data)
+    case = LevelSetProblem(Dense(Gaussian(0.3)(data)), Points([nu]).build())
+    result = LevelPath(tol=1e-10).solve(case)
+    alphas = np.zeros(60)
+    alphas[theirs.support_] = theirs.dual_coef_[0]
+    assert result.coef[:, 0] * nu * 60 == pytest.approx(alphas, abs=1e-4)
+
+
+def test_the_path_is_independent_of_the_other_levels():
+    case = make()
+    together = LevelPath(tol=1e-9).solve(case)
+    for j, level in enumerate(MEASURE.locations):
+        alone = LevelPath(tol=1e-9).solve(LevelSetProblem(Dense(K), Points([level]).build(), WEIGHT))
+        assert case.predict(together.coef)[:, j] == pytest.approx(K @ alone.coef[:, 0], abs=1e-4)
+
+
+def test_a_constant_output_kernel_is_the_q_ocsvm():
+    """Glazer et al. (2013): one h for all levels, an offset each, ½‖h‖² once; the coupling scales the solution."""
+    levels, n = np.array([0.2, 0.5, 0.8]), len(K)
+    F = features(K)
+    w, rho = cp.Variable(F.shape[1]), cp.Variable(3)
+    losses = [cp.sum(cp.pos(rho[j] - F @ w)) / (n * levels[j]) - rho[j] for j in range(3)]
+    cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + sum(losses) / 3)).solve(solver="CLARABEL", tol_gap_rel=1e-11)
+    for coupling in (1e-3, 1.0):
+        measure = Points(levels).build()
+        case = LevelSetProblem(Dense(K), measure, coupling=coupling, output_gram=Constant()(measure.points))
+        result = LevelSetADMM(tol=1e-8).solve(case)
+        H = case.predict(result.coef) * (1 + coupling)
+        assert np.allclose(H, (F @ w.value)[:, None], atol=1e-4)
+        assert result.intercept * (1 + coupling) == pytest.approx(rho.value, abs=1e-4)
+
+
+def test_a_delta_kernel_on_offsets_leaves_levels_independent():
+    delta = FunctionKernel(lambda left, right: (left == right.T).astype(float))
+    case = LevelSetProblem(Dense(K), MEASURE, alpha=0.1, offset_gram=delta(MEASURE.points))
+    result = LevelSetADMM(tol=1e-8).solve(case)
+    for j in range(4):
+        eta = MEASURE.weights[j]
+        one = Points([MEASURE.locations[j]], [eta]).build()
+        alone = LevelSetADMM(tol=1e-8).solve(LevelSetProblem(Dense(K), one, alpha=0.1, offset_gram=np.eye(1)))
+        assert result.intercept[j] == pytest.approx(alone.intercept[0], abs=1e-4)
+
+
+def test_strong_coupling_brings_the_levels_together():
+    def spread(coupling):
+        case = make(coupling=coupling, kernel=Gaussian(1.0))
+        B = case.node_coef(LevelSetADMM(tol=1e-5).solve(case).coef)
+        return np.linalg.norm(B - B.mean(axis=1, keepdims=True)) / np.linalg.norm(B)
+
+    assert spread(100.0) < 0.8 * spread(1.0) < spread(1e-2)
+
+
+def test_a_thin_factor_gives_the_same_levels(monkeypatch):
+    data = RNG.normal(size=(300, 1))
+    case = LevelSetProblem(Gaussian(0.5).gram(data), MEASURE)
+    dense = LevelPath(tol=1e-5).solve(case)
+    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 100)
+    thin = LevelPath(tol=1e-5).solve(LevelSetProblem(Gaussian(0.5).gram(data), MEASURE))
+    assert thin.converged
+    assert thin.objective == pytest.approx(dense.objective, rel=2e-5)
+    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 2)
+    with pytest.raises(MercerError, match="no thin factor"):
+        LevelPath(tol=1e-5).solve(LevelSetProblem(Gaussian(0.5).gram(data), MEASURE))
+
+
+def test_a_factor_that_is_too_thin_is_refined(monkeypatch):
+    exact, accuracies = level_sets.pivoted_cholesky, []
+
+    def rough(gram, tolerance, max_rank):
+        accuracies.append(tolerance)
+        return exact(gram, 300 * tolerance, max_rank=max_rank)
+
+    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 100)
+    monkeypatch.setattr(level_sets, "pivoted_cholesky", rough)
+    case = LevelSetProblem(Gaussian(0.5).gram(RNG.normal(size=(300, 1))), MEASURE)
+    assert LevelPath(tol=1e-4).solve(case).converged
+    assert len(accuracies) > 1
+
+
+def test_the_eigenbasis_is_refined_until_the_exact_gap_is_small():
+    data = RNG.normal(size=(150, 1))
+    case = LevelSetProblem(Gaussian(0.5).gram(data), MEASURE, alpha=0.1, offset_gram=OFFSET_GRAM)
+    result = LevelSetADMM(tol=1e-4).solve(case)
+    assert result.converged
+    assert case.certificate(result.coef).relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("solver", [LevelPath(), LevelSetADMM()])
+def test_degenerate_kernels(solver):
+    measure = Points([0.2, 0.6, 1.0]).build()
+    for matrix in (np.zeros((6, 6)), np.ones((6, 6)), np.eye(6), Linear()(np.array([[1.0], [-1.0]] * 3))):
+        result = solver.solve(LevelSetProblem(Dense(matrix), measure))
+        assert result.converged
+        assert np.all(np.isfinite(result.intercept))
+        assert result.coef.sum(axis=0) == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e3])
+def test_newton_on_degenerate_kernels(alpha):
+    measure = Points([0.2, 0.6, 1.0]).build()
+    for matrix in (np.zeros((6, 6)), np.ones((6, 6)), np.eye(6), Linear()(np.array([[1.0], [-1.0]] * 3))):
+        case = LevelSetProblem(Dense(matrix), measure, alpha=alpha, offset_gram=Gaussian(3.0)(measure.points))
+        result, other = OffsetNewton().solve(case), LevelSetADMM().solve(case)
+        assert result.converged
+        assert other.converged
+        assert result.objective == pytest.approx(other.objective, rel=2e-3, abs=1e-8)
+
+
+def test_newton_takes_few_steps():
+    data = RNG.normal(size=(150, 1))
+    for alpha in (0.1, 3.0):
+        case = LevelSetProblem(Gaussian(0.5).gram(data), MEASURE, alpha=alpha, offset_gram=OFFSET_GRAM)
+        result = OffsetNewton(tol=1e-6).solve(case)
+        assert result.converged
+        assert result.n_iter <= 8
+        assert case.certificate(result.coef).relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("seed", [2, 5, 11, 17])
+def test_newton_alone_solves_random_problems(seed, monkeypatch):
+    """Seed 11 (three rows, eight levels) needs shortened steps."""
+    monkeypatch.setattr(level_sets_newton.LevelSetADMM, "_solve", None)  # no help
+    rng = np.random.default_rng(seed)
+    n, d, m = (int(rng.choice(sizes)) for sizes in ([3, 8, 20, 60], [1, 2, 5], [1, 3, 8]))
+    data = rng.normal(size=(n, d))
+    measure = Points(np.sort(rng.uniform(0.02, 1, m)), rng.uniform(0.1, 1, m)).build()
+    alpha, gamma, offset_gamma = 10 ** rng.uniform([-4, -2, -1], [3, 1, 2])
+    offset_gram = Gaussian(offset_gamma)(measure.points)
+    case = LevelSetProblem(Dense(Gaussian(gamma)(data)), measure, alpha=alpha, offset_gram=offset_gram)
+    assert OffsetNewton(tol=1e-6).solve(case).converged
+
+
+def test_admm_takes_over_where_newton_steps_do_not_help(monkeypatch):
+    monkeypatch.setattr(level_sets_newton._Masses, "step", lambda masses, tol: False)
+    result = OffsetNewton(tol=1e-6).solve(make(alpha=0.05))
+    assert result.converged
+    assert result.n_iter > 1
+    assert result.objective == pytest.approx(reference(0.05, 0.0, None)[0], rel=1e-5)
+
+
+def test_an_unconverged_solve_says_so():
+    data = RNG.normal(size=(200, 5))
+    case = LevelSetProblem(Gaussian(0.3).gram(data), MEASURE)
+    result = LevelPath(tol=1e-6, max_iter=3).solve(case)
+    assert result.status == "max_iter"
+    assert result.relative_gap > 1e-6
+    assert np.all(np.isfinite(result.coef))
+    coupled = LevelSetProblem(Dense(K), MEASURE, alpha=0.1, offset_gram=OFFSET_GRAM)
+    assert LevelSetADMM(tol=1e-12, max_iter=2).solve(coupled).status == "max_iter"
+    assert LevelSetADMM(tol=1e-12).solve(coupled, callback=lambda n_iter, certificate: True).status == "stopped"
+
+
+def test_a_warm_start_is_taken():
+    case = make(alpha=0.1)
+    first = LevelSetADMM(tol=1e-8).solve(case)
+    again = LevelSetADMM(tol=1e-8).solve(case, init=first.coef)
+    assert again.n_iter == 0 < first.n_iter
+    assert again.objective == pytest.approx(first.objective, rel=1e-12)
+    perturbed = LevelSetADMM(tol=1e-8).solve(case, init=first.coef * RNG.uniform(0.5, 1.5, size=(25, 4)))
+    assert perturbed.converged
+
+
+def test_what_the_algorithms_refuse():
+    with pytest.raises(MercerError, match="Use LevelSetADMM"):
+        LevelPath().solve(make(alpha=0.1))
+    with pytest.raises(MercerError, match="Use LevelSetADMM"):
+        OffsetNewton().solve(make())
+    with pytest.raises(MercerError, match="requires a LevelSetProblem"):
+        LevelSetADMM().solve("problem")
