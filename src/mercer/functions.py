@@ -10,7 +10,7 @@ from mercer._params import check_number
 from mercer.backend import as_like, clip, device, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 
-__all__ = ["QuantileFunction", "check_levels", "interpolation", "refine"]
+__all__ = ["QuantileFunction", "check_levels", "interpolation", "interpolation_slopes", "refine"]
 
 
 def interpolation(nodes: Any, points: Any) -> np.ndarray:
@@ -36,6 +36,24 @@ def interpolation(nodes: Any, points: Any) -> np.ndarray:
         weights[right - 1, column] = 1 - share
         weights[right, column] += share
     return (weights / count[:, None])[group]
+
+
+def interpolation_slopes(nodes: Any, points: Any) -> np.ndarray:
+    """Return M of shape (m, k) with f'(points) = f(nodes) @ M for the piecewise linear f through the nodes.
+
+    At a node it is the slope on the right, at and beyond the outer nodes that of the outer cell.
+
+    Examples
+    --------
+    >>> np.array([0.0, 10.0, 30.0]) @ interpolation_slopes([0.0, 1.0, 2.0], [0.5, 1.5])
+    array([10., 20.])
+    """
+    distinct = np.unique(to_numpy(nodes).astype(float))
+    if len(distinct) == 1:
+        return np.zeros((len(to_numpy(nodes)), len(to_numpy(points))))
+    cell = np.clip(np.searchsorted(distinct, to_numpy(points), side="right") - 1, 0, len(distinct) - 2)
+    left, right = interpolation(nodes, distinct[cell]), interpolation(nodes, distinct[cell + 1])
+    return (right - left) / np.diff(distinct)[cell]
 
 
 def refine(nodes: Any, at_least: int = 256) -> np.ndarray:

@@ -73,9 +73,13 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         The hinge loss, or a smooth one whose parameter is a cost (``MoreauHinge(0.1)``, ``WeightedMoreauHinge(0.1)``).
     fit_intercept : bool, default=True
         Whether to add b(θ).
-    noncrossing : {"rearrange", None}, default=None
+    noncrossing : {"rearrange", "penalty", "constraint", "guarantee", None}, default=None
         "rearrange" sorts the decision values of each x on a fine grid of costs: whoever is called positive at
-        a cost is so at every greater one. None leaves h + b as it is.
+        a cost is so at every greater one. The next three act on h + b while fitting: "penalty" makes falling decision
+        values dear, "constraint" forbids them at the training inputs, "guarantee" on the whole box of the training
+        inputs (Gaussian kernels, one or two columns). None leaves h + b as it is.
+    crossing_penalty : float, default=1.0
+        Price of a unit of fall with ``noncrossing="penalty"``.
     solver : str or Solver, default="auto"
         "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs" (smooth
         losses), or a Solver with settings of its own.
@@ -156,6 +160,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         loss="hinge",
         fit_intercept=True,
         noncrossing=None,
+        crossing_penalty=1.0,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -170,6 +175,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
+        self.crossing_penalty = crossing_penalty
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -268,7 +274,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     def _decide(self, X, costs, method):
         X = validate_inputs(self, X, self.X_fit_, method)
-        if self.noncrossing is None:
+        if self.noncrossing != "rearrange":
             return self._evaluate(X, costs)
         grid = to_numpy(self.grid_)  # increasing functions of θ are quantile functions
         return QuantileFunction(grid, self._evaluate(X, grid)).rearranged()(costs)

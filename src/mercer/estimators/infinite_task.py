@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from mercer._params import check_number
 from mercer.backend import as_like, is_numpy, to_numpy
+from mercer.estimators.noncrossing import DURING_FIT, MonotoneFit, check_noncrossing
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates
 from mercer.exceptions import parameter_error
@@ -56,8 +58,7 @@ class InfiniteTaskEstimator(BaseEstimator):
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
-        if not (self.noncrossing is None or (isinstance(self.noncrossing, str) and self.noncrossing == "rearrange")):
-            raise parameter_error(self, "noncrossing", self.noncrossing, "'rearrange' or None")
+        check_noncrossing(self)
         if not (self.measure is None or isinstance(self.measure, MeasureRule)):
             raise parameter_error(
                 self,
@@ -122,17 +123,27 @@ class InfiniteTaskEstimator(BaseEstimator):
 
     def _fit_function(self, X, Y, weight, bound, loss, alpha):
         """Solve for h and b with targets Y of shape (n, m), store them, and warn where tol was not reached."""
-        problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
-        solver = as_solver(self.solver, problem, self.tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(solver).__name__) as callback:
-            result = solver.solve(problem, self._warm_start(problem), callback)
+        problem: DualProblem
+        if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
+            fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept)
+            bound = fit.bound
+            if self.noncrossing == "guarantee":
+                problem, X, result = fit.guarantee(self._solve, self.tol)
+            else:
+                price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
+                problem = fit.problem(price)[0]
+                result = self._solve(problem, self.tol)
+        else:
+            problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
+            result = self._solve(problem, self.tol)
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
         self._store(X, bound, problem, result)
 
     def _store(self, X, bound, problem, result) -> None:
         """Keep the model of a solved problem, as the attributes that evaluation uses."""
-        self.X_fit_, self.measure_, self.alpha_ = X, bound.measure, problem.alpha
+        self.X_fit_, self.measure_, self.slopes_ = X, bound.measure, bound.slopes
+        self.alpha_ = problem.alpha
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
         self.dual_coef_ = problem.primal_coef(result.coef)
         self.intercept_ = result.intercept
@@ -140,6 +151,11 @@ class InfiniteTaskEstimator(BaseEstimator):
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
+
+    def _solve(self, problem, tol):
+        solver = as_solver(self.solver, problem, tol, self.max_iter, owner=self)
+        with progress(self.verbose, type(solver).__name__) as callback:
+            return solver.solve(problem, self._warm_start(problem), callback)
 
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None
@@ -153,7 +169,7 @@ class InfiniteTaskEstimator(BaseEstimator):
         """Return h(x)(θ) + b(θ) as it was learned, θ beyond the outer nodes moved to them."""
         nodes = self.measure_.locations
         theta = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
-        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_)
+        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_, self.slopes_)
         h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(theta[:, None], self.X_fit_))
         return h + (self.intercept_ @ as_like(interpolation(nodes, theta), self.X_fit_))[None, :]
 

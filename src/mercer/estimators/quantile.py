@@ -46,9 +46,15 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         The pinball loss, or another one whose parameter is a level (``MoreauPinball(1e-2)``, ``Expectile()``).
     fit_intercept : bool, default=True
         Whether to add b(θ). With it, and ``noncrossing=None``, the training coverage at the nodes is exact.
-    noncrossing : {"rearrange", None}, default="rearrange"
+    noncrossing : {"rearrange", "penalty", "constraint", "guarantee", None}, default="rearrange"
         "rearrange" sorts each predicted quantile function on a fine grid of levels: predictions never cross.
-        None leaves h + b as it is.
+        The next three act on h + b while fitting, through its slope in θ; they need an output kernel with derivatives.
+        "penalty" adds ``crossing_penalty`` times the mean fall (−∂_θ(h + b))₊ over the training inputs and the levels.
+        "constraint" forbids to fall at the training inputs, in the middle of the cells between levels.
+        "guarantee" makes h + b increasing in θ for all x in the box of the training inputs and all θ (Gaussian
+        kernels, one or two columns). None leaves h + b as it is.
+    crossing_penalty : float, default=1.0
+        Price of a unit of fall with ``noncrossing="penalty"``; from some finite price on nothing falls at the anchors.
     solver : str or Solver, default="auto"
         "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs", or a Solver
         with settings of its own.
@@ -66,7 +72,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     Attributes
     ----------
     dual_coef_ : array of shape (n_rows, n_nodes)
-        Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
+        Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
+        slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training rows of positive weight, identical pairs (x, y) once.
     intercept_ : array of shape (n_nodes,)
@@ -126,6 +133,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         loss="pinball",
         fit_intercept=True,
         noncrossing="rearrange",
+        crossing_penalty=1.0,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -140,6 +148,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
+        self.crossing_penalty = crossing_penalty
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -192,7 +201,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X = validate_inputs(self, X, self.X_fit_)
         grid = to_numpy(self.grid_)
         function = QuantileFunction(grid, self._evaluate(X, grid))
-        return function if self.noncrossing is None else function.rearranged()
+        return function.rearranged() if self.noncrossing == "rearrange" else function
 
     def predict_quantile(self, X, levels):
         """Return quantiles at any levels in (0, 1), shape (n_samples, n_levels).
@@ -205,7 +214,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         levels = check_levels(self, levels)
-        if self.noncrossing is not None:
+        if self.noncrossing == "rearrange":
             return self.predict_function(X)(levels)
         return self._evaluate(validate_inputs(self, X, self.X_fit_), levels)
 

@@ -63,8 +63,11 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         The pinball loss, or another one whose parameter is a level.
     fit_intercept : bool, default=True
         Whether to add b(θ).
-    noncrossing : {"rearrange", None}, default="rearrange"
-        "rearrange" sorts each predicted quantile function, also those that are scored.
+    noncrossing : {"rearrange", "penalty", "constraint", "guarantee", None}, default="rearrange"
+        "rearrange" sorts each predicted quantile function, also those that are scored. The next three act on the final
+        fit; the fits that are compared are free to cross.
+    crossing_penalty : float, default=1.0
+        As in KernelQuantileRegressor.
     cv : int, splitter or iterable of (train, test), default=None
         Folds, as scikit-learn takes them; None is 5. An integer is KFold without shuffling: for rows in some order,
         such as sorted ones, pass ``KFold(5, shuffle=True, random_state=0)``.
@@ -75,7 +78,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     refit : {"best", "one_se"}, default="best"
         "best" takes the largest mean score; "one_se" the largest λ (then the last of the kernels) whose mean score is
         within one standard error of that.
-    cv_tol : float, default=1e-2
+    cv_tol : float, default=2e-2
         Bound on the relative duality gap of the fits that are compared.
     solver : str or Solver, default="auto"
         As in KernelQuantileRegressor. A Solver is used with ``cv_tol`` in the comparison.
@@ -136,10 +139,11 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         loss="pinball",
         fit_intercept=True,
         noncrossing="rearrange",
+        crossing_penalty=1.0,
         cv=None,
         scoring=None,
         refit="best",
-        cv_tol=1e-2,
+        cv_tol=2e-2,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -153,6 +157,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
+        self.crossing_penalty = crossing_penalty
         self.cv = cv
         self.scoring = scoring
         self.refit = refit

@@ -20,6 +20,7 @@ LOSSES: dict[str, type[Loss]] = {
     "pinball": Pinball,
     "moreau_pinball": MoreauPinball,
     "weighted_huber": WeightedHuber,
+    "m-quantile": WeightedHuber,
     "expectile": Expectile,
     "huber": Huber,
     "epsilon_ridge": EpsilonRidge,

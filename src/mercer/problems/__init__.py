@@ -2,6 +2,7 @@
 
 from mercer.problems.certificate import Certificate
 from mercer.problems.dual import DualProblem
+from mercer.problems.monotone import MonotoneProblem
 from mercer.problems.primal import PrimalProblem
 
-__all__ = ["Certificate", "DualProblem", "PrimalProblem"]
+__all__ = ["Certificate", "DualProblem", "MonotoneProblem", "PrimalProblem"]

@@ -82,6 +82,7 @@ class DualProblem:
         loss.check_targets(Y, measure)
         self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
         self.fit_intercept = fit_intercept
+        self.design: Any = None  # rows of what an intercept adds to predictions; None is the identity
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = Kronecker(
@@ -167,7 +168,7 @@ class DualProblem:
             return namespace(self.Y).zeros_like(self.Y[0, :])
         return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure, A)
 
-    def certificate(self, A: Any, H: Any = None) -> Certificate:
+    def certificate(self, A: Any, H: Any = None, b: Any = None) -> Certificate:
         """Return the duality gap of a feasible A and of the model h_A with its best intercept.
 
         Parameters
@@ -176,6 +177,8 @@ class DualProblem:
             A feasible dual array (see :meth:`feasible`).
         H : array of shape (n, m), optional
             h_A where it is known; otherwise it is computed with the exact kernel.
+        b : array of shape (m,), optional
+            An intercept that a solver has found; not needed here, where the best one is computed.
         """
         n = self.Y.shape[0]
         H = self.predict(A) if H is None else H

@@ -126,25 +126,26 @@ def zero_sum(
     *,
     pointwise: bool,
     start: Any = None,
+    mean: Any = 0.0,
 ) -> tuple[Any, Any]:
-    """Return A = prox(Z − ν) and ν ∈ R^m such that Σ_i s_i a_i = 0.
+    """Return A = prox(Z − ν) and ν ∈ R^m such that Σ_i s_i a_i = 0, or Σ_i s_i times another ``mean``.
 
-    This is the prox of the same function on {A: Σ_i s_i a_i = 0}. With ``pointwise`` the sum at a node
+    This is the prox of the same function on the set of arrays with these sums. With ``pointwise`` the sum at a node
     depends on ν at that node only, and a bracketing secant method finds it; norm losses couple the nodes.
     """
     xp = namespace(Z)
     share = sample_weight / xp.sum(sample_weight)
     start = xp.zeros_like(Z[0, :]) if start is None else start
     if pointwise:
-        shift = _separable_root(prox, Z, share, start)
+        shift = _separable_root(prox, Z, share, start, mean)
     else:  # the gradient of a convex function of ν, with Lipschitz constant 1 in L²(μ)
         tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - start[None, :])))), 1e-300)
         weights = as_like(measure.weights, Z)
-        shift = _quasi_newton(lambda shift: -(share @ prox(Z - shift[None, :])), start, weights, tiny)
+        shift = _quasi_newton(lambda shift: mean - (share @ prox(Z - shift[None, :])), start, weights, tiny)
     return prox(Z - shift[None, :]), shift
 
 
-def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any) -> Any:
+def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any, mean: Any) -> Any:
     """Bracket the root at each node, then shrink the bracket by false position and, every third time, by halves.
 
     The mean is decreasing and 1-Lipschitz in ν; it is linear between kinks, where false position is exact.
@@ -152,7 +153,7 @@ def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any) 
     xp = namespace(Z)
 
     def mean_at(shift):
-        return share @ prox(Z - shift[None, :])
+        return share @ prox(Z - shift[None, :]) - mean
 
     low, low_mean = shift, mean_at(shift)
     high, high_mean, reach = low, low_mean, 2.0
@@ -173,12 +174,12 @@ def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any) 
         gap = high_mean - low_mean
         guess = low - low_mean * (high - low) / xp.where(gap == 0, xp.ones_like(gap), gap)
         guess = (low + high) / 2 if k % 3 == 0 else guess
-        mean = mean_at(guess)
-        better = xp.abs(mean) < smallest
-        best, smallest = xp.where(better, guess, best), xp.where(better, xp.abs(mean), smallest)
-        replace_low = mean * low_mean > 0
-        low, low_mean = xp.where(replace_low, guess, low), xp.where(replace_low, mean, low_mean)
-        high, high_mean = xp.where(replace_low, high, guess), xp.where(replace_low, high_mean, mean)
+        error = mean_at(guess)
+        better = xp.abs(error) < smallest
+        best, smallest = xp.where(better, guess, best), xp.where(better, xp.abs(error), smallest)
+        replace_low = error * low_mean > 0
+        low, low_mean = xp.where(replace_low, guess, low), xp.where(replace_low, error, low_mean)
+        high, high_mean = xp.where(replace_low, high, guess), xp.where(replace_low, high_mean, error)
     return best
 
 

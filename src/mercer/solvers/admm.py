@@ -53,6 +53,7 @@ class ADMM(Solver):
     rho: float = 1.0
 
     requires = "a loss with a conjugate prox and NumPy arrays"
+    takes_design = True
 
     def _check(self) -> None:
         super()._check()
@@ -88,9 +89,10 @@ class ADMM(Solver):
                 continue
             A = problem.feasible(sweep.Z) if problem.fit_intercept else sweep.Z.copy()
             H = ridge.synthesise(ridge.spectrum * ridge.analyse(A))
-            certificate = problem.certificate(A, H)
+            b = None if problem.design is None else sweep.multiplier[: problem.design.shape[0]]
+            certificate = problem.certificate(A, H, b)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
-                return Reduced(A, n_iter, certificate.relative_gap)
+                return Reduced(A, n_iter, certificate.relative_gap, intercept=b)
             sweep.rebalance(T)
             next_check = n_iter + min(50, max(10, n_iter // 5))
 
@@ -126,7 +128,9 @@ class _Sweep:
 
     def step(self, T: np.ndarray, measure: bool = False) -> None:
         """T ← T + relaxation·(α − z), then z = prox(T), in place; ``measure`` also takes the two residuals."""
-        self._pass(T, self.ridge.correction(self.coordinates, self.total, self.rho), measure)
+        correction = self.ridge.correction(self.coordinates, self.total, self.rho)
+        self.multiplier = self.rho * correction[1]  # what the intercept adds to predictions
+        self._pass(T, correction, measure)
 
     def _pass(self, T: np.ndarray, correction: Any, measure: bool = False) -> None:
         ridge = self.ridge

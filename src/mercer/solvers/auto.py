@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.backend import is_numpy
-from mercer.exceptions import UnsupportedError, parameter_error
+from mercer.exceptions import parameter_error
 from mercer.losses.square import Square
 from mercer.problems import DualProblem
 from mercer.solvers.admm import ADMM
@@ -56,7 +56,15 @@ def _small_box(problem: DualProblem, tol: float) -> bool:
     return thin_eigen(problem, 0.1 * tol).rank <= SMALL_RANK
 
 
+def _few_slopes(problem: DualProblem, tol: float) -> bool:
+    """Whether slopes are constrained and the interior-point method can work; ADMM needs thousands of steps there."""
+    if problem.design is None or problem.loss.box(problem.Y, problem.measure) is None:
+        return False
+    return thin_eigen(problem, 0.1 * tol).rank <= InteriorPoint.max_rank
+
+
 TABLE: tuple[Rule, ...] = (
+    Rule("box dual with slopes, of medium rank", InteriorPoint, _few_slopes),
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
@@ -73,6 +81,7 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ====================================================== ================
     problem                                                solver
     ====================================================== ================
+    box dual with slopes, of medium rank                   InteriorPoint
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
@@ -80,7 +89,8 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     anything else                                          ADMM
     ====================================================== ================
 
-    "Small rank" means a product of the numerical ranks of the two Gram matrices of at most 600, "few entries"
+    "Slopes" are those of a :class:`~mercer.problems.MonotoneProblem`. "Small rank" means a product of the numerical
+    ranks of the two Gram matrices of at most 600, "medium" at most 3 000, "few entries"
     n·m ≤ 20 000, "tight" tol ≤ 1e-5: beyond, the many cheap steps of ADMM are faster than the few dear ones.
 
     Parameters
@@ -92,17 +102,18 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     max_iter : int, optional
         Limit on the number of iterations; that of the solver by default.
     """
-    for rule in TABLE:
-        if rule.holds(problem, tol):
-            return _make(rule.solver, tol, max_iter)
-    raise UnsupportedError("No solver in the table fits this problem.")
+    return _make(_rule(problem, tol).solver, tol, max_iter)
+
+
+def _rule(problem: DualProblem, tol: float) -> Rule:
+    return next(rule for rule in TABLE if rule.holds(problem, tol))  # the last one always holds
 
 
 def explain(problem: DualProblem, tol: float = 1e-4) -> str:
     """Return the table of :func:`select` with an arrow at the row that this problem takes, to be printed."""
-    chosen = type(select(problem, tol))
+    chosen = _rule(problem, tol)
     width = max(len(rule.when) for rule in TABLE)
-    rows = [f"{'->' if rule.solver is chosen else '  '} {rule.when:<{width}}  {rule.solver.__name__}" for rule in TABLE]
+    rows = [f"{'->' if rule is chosen else '  '} {rule.when:<{width}}  {rule.solver.__name__}" for rule in TABLE]
     return "\n".join(rows)
 
 

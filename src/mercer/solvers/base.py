@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer._params import Params, check_number
 from mercer.backend import machine_epsilon
@@ -83,6 +83,8 @@ class Solver(Params, ABC):
 
     #: what :meth:`check` asks of a problem, in words; shown in documentation and errors
     requires: str = ""
+    #: whether it solves problems whose intercept adds b @ design (see MonotoneProblem)
+    takes_design: ClassVar[bool] = False
 
     def _check(self) -> None:
         check_number(self, "tol", self.tol, low=0)
@@ -98,6 +100,8 @@ class Solver(Params, ABC):
                 "at least 1e-5 for float32 data",
                 "Pass float64 data for a smaller gap.",
             )
+        if problem.design is not None and not self.takes_design:
+            raise self.refuse("this problem has slopes that must not be negative", "Use ADMM.")
 
     def refuse(self, reason: str, remedy: str) -> UnsupportedError:
         """Return the error for a problem outside :attr:`requires`."""

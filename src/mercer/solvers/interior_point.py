@@ -48,6 +48,7 @@ class InteriorPoint(Solver):
     max_rank: int = 3000
 
     requires = "a loss whose conjugate is a quadratic on a box, NumPy arrays and Gram matrices of small rank"
+    takes_design = True
 
     def _check(self) -> None:
         super()._check()
@@ -69,26 +70,27 @@ class InteriorPoint(Solver):
 
     def _iterate(self, problem: DualProblem, state: _CentralPath, n_iter: int, monitor: Monitor) -> Reduced:
         """Follow the central path until the gap in the eigenbases is within 90 % of tol, or steps fail."""
-        best, best_seen, lowest, since = None, None, np.inf, 0
+        best, best_seen, b, lowest, since = None, None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
-            certificate = problem.certificate(A, state.kernel_part(A))
+            certificate = problem.certificate(A, state.kernel_part(A), state.b)
             if best_seen is None or certificate.gap < best_seen.gap:
-                best, best_seen = A, certificate
+                best, best_seen, b = A, certificate, state.b
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
-                return Reduced(best, n_iter, best_seen.relative_gap, since >= PATIENCE)
+                return Reduced(best, n_iter, best_seen.relative_gap, since >= PATIENCE, b)
             n_iter += 1
             if not state.step():
-                return Reduced(best, n_iter, best_seen.relative_gap, stalled=True)
+                return Reduced(best, n_iter, best_seen.relative_gap, True, b)
 
 
 class _CentralPath:
     """Iterates A strictly inside the box, multipliers of both bounds, and the intercept.
 
     Optimality: c·A − Y + H + b − low + high = 0, low·(A − lower) = high·(upper − A) = 0, Σ_i s_i a_i = 0, where H is
-    the kernel part of A and ``low``, ``high`` ≥ 0 are multipliers; all in the weighted inner product.
+    the kernel part of A and ``low``, ``high`` ≥ 0 are multipliers; all in the weighted inner product. Upper bounds may
+    be infinite, and have no multiplier then. With a design E the intercept adds b @ E, and Σ_i s_i (w ∘ a_i) Eᵀ = 0.
     """
 
     def __init__(self, problem: DualProblem, eigen: KroneckerEigen, init: Any) -> None:
@@ -105,7 +107,10 @@ class _CentralPath:
             self.lower = np.where(self.observed, self.lower, -1.0)
             self.upper = np.where(self.observed, self.upper, 1.0)
         self.omega = problem.sample_weight[:, None] * problem.measure.weights[None, :]
-        self.count = 2 * float(self.omega.sum())
+        finite = np.isfinite(self.upper)
+        self.bounded = None if finite.all() else finite
+        self.count = float((self.omega * (1.0 + finite)).sum())
+        self.design = np.eye(shape[1]) if problem.design is None else problem.design
         self.phi = np.sqrt(problem.scale) * ridge.left_out * np.sqrt(eigen.left.values)
         self.psi = ridge.right_out * np.sqrt(eigen.right.values)
         self.left_pairs = np.triu_indices(self.phi.shape[1])
@@ -113,13 +118,23 @@ class _CentralPath:
         self.phi_pairs = self.phi[:, self.left_pairs[0]] * self.phi[:, self.left_pairs[1]]
         self.psi_pairs = self.psi[:, self.right_pairs[0]] * self.psi[:, self.right_pairs[1]]
         width = self.upper - self.lower
-        start = (self.lower + self.upper) / 2 if init is None else init
+        if problem.design is not None:
+            width = np.minimum(width, 1.0)  # bounds of slopes are wide or infinite; their middle is far from anything
+        start = self.lower + width / 2 if init is None else init
         self.A = np.clip(start, self.lower + 0.05 * width, self.upper - 0.05 * width)
-        self.b = np.array(problem.null_model[1], dtype=problem.Y.dtype)
+        self.b = np.array(problem.null_model[1][: len(self.design)], dtype=problem.Y.dtype)
         slope = self._slope()
         unit = problem.unit
         self.low = np.maximum(slope, 0) + unit / 4
-        self.high = np.maximum(self.low - slope, unit / 4)
+        self.high = self._where_bounded(np.maximum(self.low - slope, unit / 4))
+
+    def _where_bounded(self, array: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
+        """Return the array with something else where there is no upper bound."""
+        return array if self.bounded is None else np.where(self.bounded, array, otherwise)
+
+    def _above(self, A: np.ndarray) -> np.ndarray:
+        """Return the distance to the upper bound, 1 where there is none."""
+        return self._where_bounded(self.upper - A, 1.0)
 
     def kernel_part(self, A: np.ndarray) -> np.ndarray:
         """Return H for a dual array: Φ(Φᵀ(ωA)Ψ)Ψᵀ."""
@@ -132,11 +147,11 @@ class _CentralPath:
         return self.phi @ (coordinates @ self.psi.T)
 
     def _slope(self) -> np.ndarray:
-        return self.curvature * self.A - self.problem.Y + self.kernel_part(self.A) + self.b
+        return self.curvature * self.A - self.problem.Y + self.kernel_part(self.A) + self.b @ self.design
 
     def step(self) -> bool:
         """Take one step along a predicted, corrected and centred direction; False where the algebra gives out."""
-        s, u, low, high = self.A - self.lower, self.upper - self.A, self.low, self.high
+        s, u, low, high = self.A - self.lower, self._above(self.A), self.low, self.high
         mu, count = self.mu, self.count
         inverse = 1 / (self.curvature + low / s + high / u)
         if self.observed is not None:
@@ -148,6 +163,7 @@ class _CentralPath:
 
         def direction(residual, imbalance, to_low, to_high):
             """Newton direction that moves low·s by ``to_low`` and high·u by ``to_high``, to first order."""
+            to_high = self._where_bounded(to_high)
             dA, db = system.solve(-residual + to_low / s - to_high / u, imbalance)
             return _Direction(dA, db, (to_low - low * dA) / s, (to_high + high * dA) / u)
 
@@ -182,24 +198,24 @@ class _CentralPath:
     @property
     def mu(self) -> float:
         """Mean complementarity, which the central path takes to 0."""
-        products = (self.A - self.lower) * self.low + (self.upper - self.A) * self.high
+        products = (self.A - self.lower) * self.low + self._above(self.A) * self.high
         return float((self.omega * products).sum()) / self.count
 
     def _imbalance(self) -> np.ndarray:
-        return (self.omega * self.problem.cut(self.A)).sum(axis=0)
+        return self.design @ (self.omega * self.problem.cut(self.A)).sum(axis=0)
 
     def _products(self, move: _Direction, length: float) -> tuple[np.ndarray, np.ndarray]:
         """Return low·(A − lower) and high·(upper − A) after a step."""
         A = self.A + length * move.A
-        return (A - self.lower) * (self.low + length * move.low), (self.upper - A) * (self.high + length * move.high)
+        return (A - self.lower) * (self.low + length * move.low), self._above(A) * (self.high + length * move.high)
 
     def _length(self, move: _Direction) -> float:
         """Return the longest step that stays in the box and keeps the multipliers positive, at most 1."""
         return min(
             _length(self.A - self.lower, move.A),
-            _length(self.upper - self.A, -move.A),
+            _length(self._above(self.A), self._where_bounded(-move.A)),
             _length(self.low, move.low),
-            _length(self.high, move.high),
+            _length(self._where_bounded(self.high, 1.0), move.high),
         )
 
 
@@ -228,7 +244,7 @@ def _length(value: np.ndarray, change: np.ndarray) -> float:
 
 
 class _NormalEquations:
-    """(diag(inverse)⁻¹ + kernel) dA + db = rhs and Σ_i s_i dA_i = −imbalance, through a system of size r·q."""
+    """(diag(inverse)⁻¹ + kernel) dA + db E = rhs and E Σ_i ω_i dA_i = −imbalance, through a system of size r·q."""
 
     def __init__(self, path: _CentralPath, inverse: np.ndarray) -> None:
         self.path, self.inverse = path, inverse
@@ -244,13 +260,17 @@ class _NormalEquations:
         matrix = full.transpose(0, 2, 1, 3).reshape(r * q, r * q)
         matrix[np.diag_indices(r * q)] += 1
         self.intercept = path.problem.fit_intercept
-        if self.intercept:  # eliminate b, whose block is diagonal
+        if self.intercept:  # eliminate b
             column = weighted.sum(axis=0)
-            self.column = np.where(column > 0, column, 1.0)  # a node that nobody observed has no equation
+            column = np.where(column > 0, column, 1.0)  # a node that nobody observed has no equation
+            self.block = scipy.linalg.cho_factor((path.design * column) @ path.design.T, check_finite=False)
             cross = (path.phi.T @ weighted)[:, None, :] * path.psi.T[None, :, :]
-            self.cross = cross.reshape(r * q, path.psi.shape[0])
-            matrix = matrix - (self.cross / self.column) @ self.cross.T
+            self.cross = cross.reshape(r * q, path.psi.shape[0]) @ path.design.T
+            matrix = matrix - self.cross @ self._through_block(self.cross.T)
         self.factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+
+    def _through_block(self, array: np.ndarray) -> np.ndarray:
+        return scipy.linalg.cho_solve(self.block, array, check_finite=False)
 
     def solve(self, rhs: np.ndarray, imbalance: Any) -> tuple[np.ndarray, Any]:
         """Return (dA, db)."""
@@ -261,7 +281,8 @@ class _NormalEquations:
         if not self.intercept:
             y = scipy.linalg.cho_solve(self.factor, target, check_finite=False)
             return x - self.inverse * path._lift(y.reshape(path.phi.shape[1], path.psi.shape[1])), 0.0
-        sums = weighted.sum(axis=0) + imbalance
-        y = scipy.linalg.cho_solve(self.factor, target - self.cross @ (sums / self.column), check_finite=False)
-        db = (sums - self.cross.T @ y) / self.column
-        return x - self.inverse * (path._lift(y.reshape(path.phi.shape[1], path.psi.shape[1])) + db), db
+        sums = path.design @ weighted.sum(axis=0) + imbalance
+        y = scipy.linalg.cho_solve(self.factor, target - self.cross @ self._through_block(sums), check_finite=False)
+        db = self._through_block(sums - self.cross.T @ y)
+        lifted = path._lift(y.reshape(path.phi.shape[1], path.psi.shape[1])) + db @ path.design
+        return x - self.inverse * lifted, db

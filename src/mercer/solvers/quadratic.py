@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.linalg
+
 from mercer.backend import namespace
 from mercer.linalg import KroneckerEigen
 from mercer.problems import DualProblem
@@ -30,9 +32,15 @@ class RidgeStep:
         self.spectrum = problem.scale * eigen.spectrum
         self.intercept = problem.fit_intercept
         self.sample_weight = problem.sample_weight
-        self.n = problem.shape[0]
+        xp = namespace(left)
+        self.total_weight = float(xp.sum(problem.sample_weight))
+        self.design = problem.design
         if self.intercept:
-            self.ones = namespace(left).sum(self.left_in, axis=0)  # Uᵀ S^½ 1
+            self.ones = xp.sum(self.left_in, axis=0)  # Uᵀ S^½ 1
+        if self.design is not None:
+            self.weighted_design = self.design * problem.measure.weights
+            self.design_right = self.design @ self.right_in
+            self.factor: tuple[float, Any] = (0.0, None)
 
     def analyse(self, array: Any) -> Any:
         """Return the coordinates in the eigenbases, (r, q)."""
@@ -48,14 +56,27 @@ class RidgeStep:
         gain = self.spectrum / (self.spectrum + rho)
         if not self.intercept:
             return gain * coordinates, xp.zeros_like(total)
+        if self.design is not None:
+            return self._through_design(gain, coordinates, total, rho)
         # per right eigenvector k: ν_k = qᵀ(I − U g_k Uᵀ) r_k / qᵀ(I − U g_k Uᵀ) q, with q = S^½ 1
         ones = self.ones[:, None]
         total_right = total @ self.right_in
         top = total_right - xp.sum(ones * gain * coordinates, axis=0)
-        bottom = self.n - xp.sum(gain * ones * ones, axis=0)
+        bottom = self.total_weight - xp.sum(gain * ones * ones, axis=0)
         nu = top / bottom
-        outside = total / self.n - (total_right / self.n) @ self.right_out.T
+        outside = total / self.total_weight - (total_right / self.total_weight) @ self.right_out.T
         return gain * (coordinates - ones * nu[None, :]), outside + nu @ self.right_out.T
+
+    def _through_design(self, gain: Any, coordinates: Any, total: Any, rho: float) -> tuple[Any, Any]:
+        """The same where the intercept adds ν @ E: ν solves E[n − g]Eᵀ ν = E(I − g)r in the geometry of the weights."""
+        ones, right = self.ones[:, None], self.design_right
+        if self.factor[0] != rho:
+            inside = (gain * ones * ones).sum(axis=0)
+            matrix = self.total_weight * (self.weighted_design @ self.design.T) - (right * inside) @ right.T
+            self.factor = (rho, scipy.linalg.cho_factor(matrix))
+        rhs = self.weighted_design @ total - right @ (ones * gain * coordinates).sum(axis=0)
+        nu = scipy.linalg.cho_solve(self.factor[1], rhs)
+        return gain * (coordinates - ones * (nu @ right)[None, :]), nu @ self.design
 
     def __call__(self, r: Any, rho: float = 1.0) -> Any:
         """Return the minimiser for an (n, m) array r."""

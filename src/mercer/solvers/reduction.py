@@ -19,6 +19,7 @@ class Reduced(NamedTuple):
     n_iter: int
     relative_gap: float
     stalled: bool = False
+    intercept: Any = None
 
 
 def thin_eigen(problem: DualProblem, share: float) -> KroneckerEigen:
@@ -53,8 +54,8 @@ def solve_reduced(
     share, A, n_iter = 0.1 * tol, init, 0
     while True:
         eigen = thin_eigen(problem, share)
-        A, n_iter, reduced_gap, stalled = iterate(eigen, A, n_iter)
-        certificate = problem.certificate(A)
+        A, n_iter, reduced_gap, stalled, b = iterate(eigen, A, n_iter)
+        certificate = problem.certificate(A, b=b)
         whole = eigen.left.trace_left_out + eigen.right.trace_left_out == 0
         blame_reduction = certificate.relative_gap > tol >= reduced_gap and not whole
         if not blame_reduction or n_iter >= max_iter or monitor.stopped:

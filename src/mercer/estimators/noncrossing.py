@@ -1,0 +1,133 @@
+"""Fits whose functions h(x) + b do not fall in θ: by a price, by constraints at anchors, or on a whole box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._params import check_number
+from mercer.backend import require_numpy, to_numpy
+from mercer.exceptions import UnsupportedError, parameter_error
+from mercer.functions import interpolation_slopes, refine
+from mercer.losses import Loss
+from mercer.measures import Measure
+from mercer.operator_valued import BoundDecomposable
+from mercer.problems import Certificate, MonotoneProblem
+from mercer.problems.cover import Cover, check_cover
+from mercer.solvers import SolverResult
+
+__all__ = ["DURING_FIT", "NONCROSSING", "MonotoneFit", "check_noncrossing"]
+
+#: values of ``noncrossing`` that act while fitting, and all of them
+DURING_FIT = ("penalty", "constraint", "guarantee")
+NONCROSSING = ("rearrange", *DURING_FIT, None)
+#: least number of cells of Θ in which slopes are looked at: just inside both ends and in the middle (Simpson's rule)
+LEAST_CELLS = 8
+PLACES = np.array([1e-6, 0.5, 1 - 1e-6])
+SHARES = np.array([1, 4, 1]) / 6
+#: solvers take fewer steps on sine data when slopes weigh this much less than their kernel norm says
+LIGHTNESS = 10.0
+#: anchors of a guarantee to start from, by number of columns, and rounds of adding more
+FIRST_ANCHORS = {1: 33, 2: 9}
+ROUNDS = 10
+#: share of the tolerance of a guarantee that is left to the solver; the rest is for what lies between anchors
+SOLVER_SHARE = 0.3
+
+
+def check_noncrossing(owner: Any) -> None:
+    """Refuse values of ``noncrossing`` that are not known, or that need an intercept which is not there."""
+    value = owner.noncrossing
+    if not (value is None or (isinstance(value, str) and value in NONCROSSING)):
+        allowed = ", ".join(repr(name) for name in NONCROSSING[:-1]) + " or None"
+        raise parameter_error(owner, "noncrossing", value, allowed)
+    if value in ("constraint", "guarantee") and not owner.fit_intercept:
+        raise parameter_error(
+            owner,
+            "noncrossing",
+            value,
+            "'rearrange', 'penalty' or None without an intercept",
+            "The intercept makes the constraints feasible: set fit_intercept=True, or take 'penalty' with a large "
+            "crossing_penalty, which is exact beyond a finite value.",
+        )
+    if value == "penalty":
+        check_number(owner, "crossing_penalty", owner.crossing_penalty, low=0, hint="It is a price per unit of fall.")
+
+
+class MonotoneFit:
+    """The monotone problem on the rows X and, perhaps, further anchors; solved to a gap of ``tol``."""
+
+    def __init__(
+        self, bound: BoundDecomposable, loss: Loss, X: Any, Y: Any, weight: Any, alpha: float, fit_intercept: bool
+    ) -> None:
+        require_numpy("noncrossing", "Use noncrossing='rearrange' or None for arrays of other libraries.", X)
+        if not loss.pointwise:
+            raise UnsupportedError(f"Slopes are constrained for pointwise losses; {loss!r} is not.")
+        grid = refine(bound.measure.locations, LEAST_CELLS + 1)
+        widths = np.diff(grid)
+        points = grid[:-1, None] + widths[:, None] * PLACES
+        self.slopes = Measure(points.ravel(), np.outer(widths / widths.sum(), SHARES).ravel())
+        self.bound = replace(bound, slopes=self.slopes.points)
+        self.loss, self.X, self.Y, self.weight = loss, X, to_numpy(Y), weight
+        self.alpha, self.fit_intercept = alpha, fit_intercept
+
+    def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[MonotoneProblem, np.ndarray]:
+        """Return the problem with slopes at all rows, and its rows; anchors are further inputs."""
+        rows = self.X if anchors is None else np.concatenate([self.X, anchors])
+        natural = np.diag(self.bound.output_kernel.derivative(self.slopes.points, None, (1, 1)))
+        problem = MonotoneProblem(
+            self.bound.gram(rows),
+            self.loss,
+            self.Y,
+            self.bound.measure,
+            self.alpha,
+            self.slopes,
+            price,
+            LIGHTNESS * np.maximum(natural, 1e-12 * natural.max()),
+            self.weight,
+            self.fit_intercept,
+        )
+        return problem, rows
+
+    def guarantee(self, solve: Any, tol: float) -> tuple[MonotoneProblem, np.ndarray, SolverResult]:
+        """Solve for h + b that rises on the whole box of X, adding anchors until the gap is within ``tol``.
+
+        Constraints at anchors relax the problem with constraints everywhere, so that the dual value of the former is a
+        lower bound for the latter; b, made steeper by what a cover of the box asks for, gives an upper bound.
+        """
+        check_cover(self.bound.kernel, self.bound.output_kernel, self.X.shape[1])
+        cover = Cover(self.X.min(axis=0), self.X.max(axis=0), np.unique(self.bound.measure.locations))
+        anchors = cover.inputs(FIRST_ANCHORS[self.X.shape[1]])
+        middles = (cover.nodes[:-1] + cover.nodes[1:]) / 2
+        slopes_of_b = interpolation_slopes(self.bound.measure.locations, middles)
+        for remaining in reversed(range(ROUNDS)):
+            problem, rows = self.problem(math.inf, anchors)
+            result = solve(problem, SOLVER_SHARE * tol)
+            coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
+            norm = math.sqrt(max(problem.inner(result.coef, H), 0.0) / (problem.alpha * len(rows)))
+            lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, 0.1 * tol * problem.unit)
+            rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
+            b = problem.steeper(result.intercept, middles, rise)
+            risks = (problem.risk(H, offset @ problem.design) for offset in (b, result.intercept))
+            objective = result.objective + next(risks) - next(risks)
+            certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
+            if certificate.relative_gap <= tol or not remaining:
+                break
+            anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
+        return problem, rows, _with(result, certificate, tol)
+
+
+def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverResult:
+    """Return the result with another certificate, which decides whether it has converged."""
+    status = "converged" if certificate.relative_gap <= tol else "max_iter"
+    return replace(
+        result,
+        intercept=certificate.intercept,
+        objective=certificate.primal,
+        gap=certificate.gap,
+        relative_gap=certificate.relative_gap,
+        status=status,
+        solver=result.solver.replace(tol=tol),
+    )
