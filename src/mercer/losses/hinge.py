@@ -15,6 +15,7 @@ from mercer.exceptions import DataError
 from mercer.losses.base import Box, Loss, indicator
 from mercer.losses.domain import BoxLoss, check_levels, inside_box, levels, observed_only
 from mercer.losses.prox import by_sign, positive_part, project_box
+from mercer.losses.quantiles import weighted_quantile
 from mercer.measures import Measure
 
 __all__ = ["CostSensitiveHinge", "MoreauHinge", "WeightedMoreauHinge"]
@@ -89,6 +90,13 @@ class CostSensitiveHinge(_Labels, BoxLoss):
     def box(self, Y: Any, measure: Measure) -> Box:
         """Return 0 ≤ y·a ≤ w without curvature."""
         return Box(*self._bounds(Y, measure))
+
+    def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any:
+        """Return a weighted quantile of y − u: positives pull b up as long as they lie above it, negatives down."""
+        xp = namespace(Y)
+        weights = observed_only(sample_weight[:, None] * self._weights(Y, measure), measure)
+        positive = xp.sum(xp.where(Y > 0, weights, xp.zeros_like(weights)), axis=0)
+        return weighted_quantile(observed_only(Y - U, measure), weights, positive / xp.sum(weights, axis=0))
 
 
 @dataclass(eq=False, repr=False)

@@ -11,8 +11,8 @@ from mercer._params import check_number
 from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg import Kronecker
-from mercer.losses.base import Loss
-from mercer.losses.domain import node_mean
+from mercer.losses.base import Box, Loss
+from mercer.losses.domain import box_conjugate_prox, node_mean
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import best_intercept, zero_sum
@@ -109,6 +109,11 @@ class DualProblem:
         return 1.0 / (self.alpha * self.Y.shape[0])
 
     @cached_property
+    def box(self) -> Box | None:
+        """The box form of the conjugate loss on the data, or None."""
+        return self.loss.box(self.Y, self.measure)
+
+    @cached_property
     def null_model(self) -> tuple[float, Any]:
         """Objective and values of the intercept-only model (h = 0)."""
         xp = namespace(self.Y)
@@ -193,8 +198,11 @@ class DualProblem:
 
     def conjugate_prox(self, Z: Any, t: float) -> Any:
         """Return the prox of t·Σ_i L_i*(−a_i), on the observed entries and under the constraint of the intercept."""
+        box = self.box  # made once for the many proxes of a root
 
         def prox(array):
+            if box is not None:
+                return self.cut(box_conjugate_prox(box, self.Y, array, t, self.measure))
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
         if not self.fit_intercept:

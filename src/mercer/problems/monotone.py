@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,11 +104,10 @@ class MonotoneProblem(DualProblem):
 
     # -- scales, from the values alone -------------------------------------------------------------------------
 
-    @cached_property
-    def null_model(self) -> tuple[float, Any]:
-        """Objective and values of the intercept-only model, which does not fall where θ is a level or a cost."""
-        value, b = self.values_problem.null_model
-        return value, b @ self.design
+    @property
+    def null_model(self) -> tuple[float, Any]:  # type: ignore[override]
+        """Objective and b of the intercept-only model, which does not fall where θ is a level or a cost."""
+        return self.values_problem.null_model
 
     @property
     def trivial(self) -> bool:

@@ -105,7 +105,7 @@ class _Sweep:
         n, m = problem.shape
         rows = max(1, BLOCK_ENTRIES // m)
         self.blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
-        box = problem.loss.box(problem.Y, problem.measure)
+        box = problem.box
         if box is None or problem.measure.observed is not None:
             self.prox: _LossProx | _BoxProx = _LossProx(problem)
         else:

@@ -48,7 +48,7 @@ class Rule:
 
 def _small_box(problem: DualProblem, tol: float) -> bool:
     """Whether the interior-point method applies and is likely to be the faster one."""
-    if problem.loss.box(problem.Y, problem.measure) is None:
+    if problem.box is None:
         return False
     n, m = problem.shape
     if n * m > FEW_ENTRIES and tol > TIGHT_TOL:
@@ -58,7 +58,7 @@ def _small_box(problem: DualProblem, tol: float) -> bool:
 
 def _few_slopes(problem: DualProblem, tol: float) -> bool:
     """Whether slopes are constrained and the interior-point method can work; ADMM needs thousands of steps there."""
-    if problem.design is None or problem.loss.box(problem.Y, problem.measure) is None:
+    if problem.design is None or problem.box is None:
         return False
     return thin_eigen(problem, 0.1 * tol).rank <= InteriorPoint.max_rank
 

@@ -57,7 +57,7 @@ class InteriorPoint(Solver):
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
-        if problem.loss.box(problem.Y, problem.measure) is None:
+        if problem.box is None:
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
@@ -96,7 +96,7 @@ class _CentralPath:
     def __init__(self, problem: DualProblem, eigen: KroneckerEigen, init: Any) -> None:
         self.problem = problem
         ridge = RidgeStep(problem, eigen)
-        box = problem.loss.box(problem.Y, problem.measure)
+        box = problem.box
         assert box is not None  # InteriorPoint.check has seen to it
         shape = problem.shape
         self.lower = np.broadcast_to(box.lower, shape)
@@ -122,7 +122,7 @@ class _CentralPath:
             width = np.minimum(width, 1.0)  # bounds of slopes are wide or infinite; their middle is far from anything
         start = self.lower + width / 2 if init is None else init
         self.A = np.clip(start, self.lower + 0.05 * width, self.upper - 0.05 * width)
-        self.b = np.array(problem.null_model[1][: len(self.design)], dtype=problem.Y.dtype)
+        self.b = np.array(problem.null_model[1], dtype=problem.Y.dtype)
         slope = self._slope()
         unit = problem.unit
         self.low = np.maximum(slope, 0) + unit / 4
