@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, clip, namespace
 from mercer.losses.base import Box, Loss, indicator
 from mercer.losses.domain import inside_box, observed_only, slack
-from mercer.losses.prox import positive_part, project_box
+from mercer.losses.prox import positive_part
 from mercer.measures import Measure
 
 __all__ = ["Monotone"]
@@ -96,7 +96,7 @@ class Monotone(Loss):
         xp = namespace(Z)
         of_values, of_slopes = self._measures(measure)
         values, slopes = self.split(Z)
-        clipped = observed_only(project_box(slopes, 0.0, as_like(self.price, Z)), of_slopes)
+        clipped = observed_only(clip(slopes, 0.0, as_like(self.price, Z)), of_slopes)  # slopes is a view of Z
         return xp.concat([self.loss.conjugate_prox(self.split(Y)[0], values, t, of_values), clipped], axis=1)
 
     def box(self, Y: Any, measure: Measure) -> Box | None:

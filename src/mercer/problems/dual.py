@@ -12,7 +12,8 @@ from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg import Kronecker
 from mercer.losses.base import Box, Loss
-from mercer.losses.domain import box_conjugate_prox, node_mean
+from mercer.losses.domain import node_mean
+from mercer.losses.prox import project_box
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import best_intercept, zero_sum
@@ -174,7 +175,7 @@ class DualProblem:
         return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure, A)
 
     def certificate(self, A: Any, H: Any = None, b: Any = None) -> Certificate:
-        """Return the duality gap of a feasible A and of the model h_A with its best intercept.
+        """Return the duality gap of a feasible A and of the model h_A with an intercept, its best one by default.
 
         Parameters
         ----------
@@ -183,11 +184,11 @@ class DualProblem:
         H : array of shape (n, m), optional
             h_A where it is known; otherwise it is computed with the exact kernel.
         b : array of shape (m,), optional
-            An intercept that a solver has found; not needed here, where the best one is computed.
+            The intercept. Any gives a bound; the best one gives the smallest, and costs a sort of the residuals.
         """
         n = self.Y.shape[0]
         H = self.predict(A) if H is None else H
-        b = self.intercept(H, A)
+        b = self.intercept(H, A) if b is None else b
         half_norm = self.inner(A, H) / (2 * n)
         primal = self.risk(H, b) + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
@@ -198,11 +199,11 @@ class DualProblem:
 
     def conjugate_prox(self, Z: Any, t: float) -> Any:
         """Return the prox of t·Σ_i L_i*(−a_i), on the observed entries and under the constraint of the intercept."""
-        box = self.box  # made once for the many proxes of a root
+        box = self.box if t == 0 else None  # a mere projection, many times over for a root
 
         def prox(array):
             if box is not None:
-                return self.cut(box_conjugate_prox(box, self.Y, array, t, self.measure))
+                return self.cut(project_box(array, box.lower, box.upper))
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
         if not self.fit_intercept:

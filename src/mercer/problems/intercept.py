@@ -58,8 +58,17 @@ def _pointwise(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure)
     # ties of weights on both sides of an interval survive rounding
     steep = xp.maximum(*(xp.abs(loss.gradient(Y, H + b[None, :], measure)) for b in (low, high)))
     slack = 4 * Y.shape[0] ** 0.5 * machine_epsilon(Y) * (sample_weight @ steep)
-    left = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) >= -slack, low, high)
-    right = _bisect(lambda b: _slope(loss, Y, H, b, sample_weight, measure) > slack, low, high)
+
+    def slope(b):
+        return _slope(loss, Y, H, b, sample_weight, measure)
+
+    # most often the minimiser is unique, and a root of the slope is all that is needed
+    root = _false_position(slope, low, slope(low), high, slope(high), slack)
+    nearby = 2.0**-36 * (high - low)
+    if bool(xp.all((slope(root - nearby) < -slack) & (slope(root + nearby) > slack))):
+        return root
+    left = _bisect(lambda b: slope(b) >= -slack, low, high)
+    right = _bisect(lambda b: slope(b) > slack, low, high)
     return (left + right) / 2
 
 
@@ -146,7 +155,7 @@ def zero_sum(
 
 
 def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any, mean: Any) -> Any:
-    """Bracket the root at each node, then shrink the bracket by false position and, every third time, by halves.
+    """Bracket the root at each node, then shrink the bracket.
 
     The mean is decreasing and 1-Lipschitz in ν; it is linear between kinks, where false position is exact.
     """
@@ -166,20 +175,30 @@ def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any, 
         high = xp.where(same, high + reach * high_mean, high)
         high_mean = mean_at(high)
         reach *= 2
-    best = xp.where(xp.abs(low_mean) < xp.abs(high_mean), low, high)
-    smallest = xp.minimum(xp.abs(low_mean), xp.abs(high_mean))
+    return _false_position(mean_at, low, low_mean, high, high_mean, tiny)
+
+
+def _false_position(function: Callable[[Any], Any], low: Any, at_low: Any, high: Any, at_high: Any, tiny: Any) -> Any:
+    """Return a root of a monotone function in the bracket of each node, or the side of a jump nearer to zero.
+
+    Brackets shrink by false position and, every third time, by halves, until values are ``tiny`` or nothing is left.
+    """
+    xp = namespace(low)
+    best = xp.where(xp.abs(at_low) < xp.abs(at_high), low, high)
+    smallest = xp.minimum(xp.abs(at_low), xp.abs(at_high))
     for k in range(1, 200):
-        if bool(xp.all(smallest <= tiny)):
+        rounding = 2 * machine_epsilon(low) * xp.maximum(xp.abs(low), xp.abs(high))
+        if bool(xp.all((smallest <= tiny) | (xp.abs(high - low) <= rounding))):
             break
-        gap = high_mean - low_mean
-        guess = low - low_mean * (high - low) / xp.where(gap == 0, xp.ones_like(gap), gap)
+        rise = at_high - at_low
+        guess = low - at_low * (high - low) / xp.where(rise == 0, xp.ones_like(rise), rise)
         guess = (low + high) / 2 if k % 3 == 0 else guess
-        error = mean_at(guess)
-        better = xp.abs(error) < smallest
-        best, smallest = xp.where(better, guess, best), xp.where(better, xp.abs(error), smallest)
-        replace_low = error * low_mean > 0
-        low, low_mean = xp.where(replace_low, guess, low), xp.where(replace_low, error, low_mean)
-        high, high_mean = xp.where(replace_low, high, guess), xp.where(replace_low, high_mean, error)
+        value = function(guess)
+        better = xp.abs(value) < smallest
+        best, smallest = xp.where(better, guess, best), xp.where(better, xp.abs(value), smallest)
+        replace_low = value * at_low > 0
+        low, at_low = xp.where(replace_low, guess, low), xp.where(replace_low, value, at_low)
+        high, at_high = xp.where(replace_low, high, guess), xp.where(replace_low, at_high, value)
     return best
 
 

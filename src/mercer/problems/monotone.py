@@ -20,6 +20,9 @@ from mercer.problems.intercept import zero_sum
 
 __all__ = ["MonotoneProblem"]
 
+#: beyond the bounds of any dual variable
+FAR = 1e30
+
 
 class MonotoneProblem(DualProblem):
     """A :class:`DualProblem` whose functions h(x) + b pay for falling between the nodes.
@@ -105,7 +108,7 @@ class MonotoneProblem(DualProblem):
     # -- scales, from the values alone -------------------------------------------------------------------------
 
     @property
-    def null_model(self) -> tuple[float, Any]:  # type: ignore[override]
+    def null_model(self) -> tuple[float, Any]:
         """Objective and b of the intercept-only model, which does not fall where θ is a level or a cost."""
         return self.values_problem.null_model
 
@@ -179,13 +182,11 @@ class MonotoneProblem(DualProblem):
 
         balance = -(self.slopes_of_b @ (slope_weights * (self.sample_weight @ slopes))) / weights
         balance = balance / self.sample_weight[:n].sum()
-        for shrink in (1.0, 0.999, 0.99, 0.9, 0.5, 0.0):  # sums beyond the bounds of the values cannot be balanced
-            balanced, _ = zero_sum(
-                prox, values, base.sample_weight, base.measure, pointwise=True, mean=shrink * balance
-            )
-            error = np.abs(base.sample_weight @ balanced / n - shrink * balance)
-            if np.all(error <= 1e-12 * (1 + np.abs(balance))):
-                break
+        share = base.sample_weight / n
+        reach = np.where(balance > 0, *(share @ prox(np.full_like(values, end)) for end in (FAR, -FAR)))
+        beyond = np.abs(balance) > np.abs(reach)  # sums that the bounds of the values cannot balance
+        shrink = (1 - 1e-9) * float(np.min(np.abs(reach[beyond] / balance[beyond]))) if np.any(beyond) else 1.0
+        balanced, _ = zero_sum(prox, values, base.sample_weight, base.measure, pointwise=True, mean=shrink * balance)
         answer = shrink * A
         answer[:n, :m] = balanced
         return answer

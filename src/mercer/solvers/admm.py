@@ -12,7 +12,7 @@ from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.linalg import KroneckerEigen
 from mercer.losses import Box
-from mercer.problems import DualProblem
+from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.quadratic import RidgeStep
 from mercer.solvers.reduction import Reduced, solve_reduced
@@ -21,6 +21,8 @@ __all__ = ["ADMM"]
 
 #: entries of an (n, m) array that are worked on at a time, so that they stay in cache
 BLOCK_ENTRIES = 2**15
+#: gaps with the running intercept, in units of tol, from which on the best intercept may bring them within tol
+WORTH_A_SORT = 3.0
 
 
 @dataclass(eq=False, repr=False)
@@ -89,12 +91,21 @@ class ADMM(Solver):
                 continue
             A = problem.feasible(sweep.Z) if problem.fit_intercept else sweep.Z.copy()
             H = ridge.synthesise(ridge.spectrum * ridge.analyse(A))
-            b = None if problem.design is None else sweep.multiplier[: problem.design.shape[0]]
-            certificate = problem.certificate(A, H, b)
+            certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
                 return Reduced(A, n_iter, certificate.relative_gap, intercept=b)
             sweep.rebalance(T)
             next_check = n_iter + min(50, max(10, n_iter // 5))
+
+    def _look(self, problem: DualProblem, A: Any, H: Any, multiplier: Any) -> tuple[Certificate, Any]:
+        """Return a certificate and the intercept to start from later: that of the iteration, or the best when near."""
+        if problem.design is not None:
+            b = multiplier[: len(problem.design)]
+            return problem.certificate(A, H, b), b
+        certificate = problem.certificate(A, H, multiplier)
+        if problem.fit_intercept and 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol:
+            certificate = problem.certificate(A, H)
+        return certificate, None
 
 
 class _Sweep:

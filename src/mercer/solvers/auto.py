@@ -17,7 +17,7 @@ from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.proximal_gradient import ProximalGradient
-from mercer.solvers.reduction import thin_eigen
+from mercer.solvers.reduction import FIRST_SHARE, thin_eigen
 
 __all__ = ["SOLVERS", "TABLE", "Rule", "as_solver", "explain", "select"]
 
@@ -53,14 +53,14 @@ def _small_box(problem: DualProblem, tol: float) -> bool:
     n, m = problem.shape
     if n * m > FEW_ENTRIES and tol > TIGHT_TOL:
         return False
-    return thin_eigen(problem, 0.1 * tol).rank <= SMALL_RANK
+    return thin_eigen(problem, FIRST_SHARE * tol).rank <= SMALL_RANK
 
 
 def _few_slopes(problem: DualProblem, tol: float) -> bool:
     """Whether slopes are constrained and the interior-point method can work; ADMM needs thousands of steps there."""
     if problem.design is None or problem.box is None:
         return False
-    return thin_eigen(problem, 0.1 * tol).rank <= InteriorPoint.max_rank
+    return thin_eigen(problem, FIRST_SHARE * tol).rank <= InteriorPoint.max_rank
 
 
 TABLE: tuple[Rule, ...] = (

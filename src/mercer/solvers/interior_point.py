@@ -73,9 +73,9 @@ class InteriorPoint(Solver):
         best, best_seen, b, lowest, since = None, None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
-            certificate = problem.certificate(A, state.kernel_part(A), state.b)
+            certificate = problem.certificate(A, state.kernel_part(A), None if problem.design is None else state.b)
             if best_seen is None or certificate.gap < best_seen.gap:
-                best, best_seen, b = A, certificate, state.b
+                best, best_seen, b = A, certificate, None if problem.design is None else state.b
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
