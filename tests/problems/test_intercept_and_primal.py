@@ -7,7 +7,7 @@ import pytest
 from cvxpy_primal import LOSSES, Data, factor, make, reference
 from scipy import optimize
 
-from mercer.losses import EpsilonInsensitive, EpsilonRidge, Expectile, Huber, MoreauPinball, Pinball
+from mercer.losses import EpsilonInsensitive, EpsilonRidge, Expectile, Huber, MoreauHinge, MoreauPinball, Pinball
 from mercer.problems import PrimalProblem
 
 SMOOTH = [loss for loss in LOSSES if loss.smooth]
@@ -76,6 +76,35 @@ def test_intervals_of_minimisers_give_their_midpoint():
         np.testing.assert_allclose(data.problem(loss).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
     flat = EpsilonRidge(1.0, "pointwise")  # zero on [0, 1]
     np.testing.assert_allclose(data.problem(flat).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
+
+
+def test_a_unique_minimiser_is_found_in_few_passes(monkeypatch):
+    """Against Brent's method node by node; the reference is independent of how brackets shrink."""
+    loss, passes = MoreauHinge(0.3), []
+    rng = np.random.default_rng(0)
+    theta, H = np.array([0.01, 0.3, 0.9]), 2 * rng.normal(size=(80, 3))
+    signs = np.where(rng.uniform(size=80) < 0.4, 1.0, -1.0)
+    Y = np.broadcast_to(signs[:, None], H.shape)
+    problem = Data(np.eye(80), np.eye(3), Y, theta, np.ones(3), 1.0, None, True).problem(loss)
+    gradient = MoreauHinge.gradient
+    monkeypatch.setattr(MoreauHinge, "gradient", lambda self, *given: passes.append(1) or gradient(self, *given))
+    b = problem.intercept(H)
+    for j, level in enumerate(theta):
+        weight = np.where(signs > 0, level, 1 - level)
+
+        def slope(b, weight=weight, j=j):
+            return np.sum(-signs * np.clip((1 - signs * (H[:, j] + b)) / 0.3, 0, weight))
+
+        assert b[j] == pytest.approx(optimize.brentq(slope, -20, 20, xtol=1e-13), abs=1e-9)
+    assert len(passes) < 45
+
+
+def test_an_interval_at_one_node_and_a_point_at_another():
+    """The midpoint of [0.25, 0.5] at the first node, where the derivative is flat; 2 at the second."""
+    Y = np.array([[0.0, 0.0], [0.75, 4.0]])
+    data = Data(np.eye(2), np.eye(2), Y, np.array([0.4, 0.5]), np.ones(2), 1.0, None, True)
+    b = data.problem(EpsilonRidge(0.5, "pointwise")).intercept(np.zeros_like(Y))
+    np.testing.assert_allclose(b, [0.375, 2.0], atol=1e-9)
 
 
 def test_without_an_intercept_it_is_zero():

@@ -89,7 +89,7 @@ def box_conjugate(box: Any, Y: Any, A: Any, measure: Measure) -> Any:
 
 def box_conjugate_prox(box: Any, Y: Any, Z: Any, t: float, measure: Measure) -> Any:
     """Return clip((z + t·y)/(1 + t·c), lower, upper)."""
-    shifted = observed_only(Z + t * Y if t else +Z, measure)  # +Z is a copy: project_box overwrites what it is given
+    shifted = observed_only(Z + t * Y, measure)
     if box.curvature:
         shifted = shifted / (1 + t * box.curvature)
     return project_box(shifted, box.lower, box.upper)

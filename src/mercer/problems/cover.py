@@ -90,7 +90,8 @@ class Cover:
         where : array of shape (m − 1, d)
         """
         theta, step = self._levels(bound, norm, accuracy)
-        sections = coef @ bound.slope_section(theta.reshape(-1, 1))
+        section = bound.slope_section(theta.reshape(-1, 1))
+        sections = coef @ section
         gram = bound.kernel(X_fit)
         sizes = np.sqrt(np.maximum(np.einsum("ik,ik->k", sections, gram @ sections), 0.0))  # ‖∂_θ h(·)(τ)‖
         gamma = np.broadcast_to(_gamma(bound.kernel), self.low.shape)
@@ -108,7 +109,7 @@ class Cover:
             smallest = slopes[index, np.arange(theta.size)]
             where = np.where(smallest < lowest, index + start, where)
             lowest = np.minimum(lowest, smallest)
-        rounding = 8 * np.finfo(float).eps * np.abs(sections).sum(axis=0)
+        rounding = 8 * np.finfo(float).eps * (np.abs(coef).sum(axis=0) @ np.abs(section))  # coefficients cancel
         lowest, where = (array.reshape(theta.shape) for array in (lowest - error_inputs - rounding, where))
         worst = lowest.argmin(axis=1)
         cell = np.arange(len(theta))

@@ -203,7 +203,7 @@ class DualProblem:
 
         def prox(array):
             if box is not None:
-                return self.cut(project_box(array, box.lower, box.upper))
+                return self.cut(project_box(+array, box.lower, box.upper))  # a copy, as it is overwritten
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
         if not self.fit_intercept:

@@ -1,0 +1,187 @@
+"""Lower bounds of slopes on a whole box: true, not loose, and with the constants that extremal functions ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer.exceptions import UnsupportedError
+from mercer.kernels import Gaussian, Matern
+from mercer.measures import Measure
+from mercer.operator_valued import BoundDecomposable
+from mercer.problems import cover as cover_module
+from mercer.problems.cover import Cover, check_cover
+
+NODES = np.array([0.1, 0.35, 0.4, 0.9])
+
+
+def model(gamma, gamma_theta=6.0, slopes=True, seed=0, rows=8, size=1.0):
+    """A random function of heavy-tailed coefficients, its norm, and the inputs that it is made of."""
+    rng = np.random.default_rng(seed)
+    places = np.array([[0.15], [0.38], [0.6]]) if slopes else None
+    bound = BoundDecomposable(Gaussian(gamma), Gaussian(gamma_theta), Measure(NODES, np.full(4, 0.25)), places)
+    X = rng.uniform(size=(rows, np.size(gamma)))
+    coef = size * rng.standard_cauchy(size=(rows, 7 if slopes else 4))
+    return bound, X, coef, norm_of(bound, X, coef)
+
+
+def norm_of(bound, X, coef):
+    gram = bound.gram(X)
+    return np.sqrt(np.sum(coef * (gram.left.to_dense() @ coef @ gram.right.to_dense())))
+
+
+def slopes_at(bound, X_fit, coef, X, theta):
+    """∂_θ h by the formulas of Gaussian kernels, in extended precision; shape (len(X), len(theta))."""
+    X, X_fit, coef, theta = (np.asarray(a, dtype=np.longdouble) for a in (X, X_fit, coef, theta))
+    gamma_x = np.asarray(bound.kernel.gamma, dtype=np.longdouble)
+    gamma = np.longdouble(bound.output_kernel.gamma)
+    left = np.exp(-(gamma_x * (X[:, None, :] - X_fit) ** 2).sum(axis=2))
+    delta = bound.measure.locations.astype(np.longdouble)[:, None] - theta
+    section = 2 * gamma * delta * np.exp(-gamma * delta**2)
+    if bound.slopes is not None:
+        delta = bound.slopes.astype(np.longdouble) - theta
+        section = np.concatenate([section, (2 * gamma - 4 * gamma**2 * delta**2) * np.exp(-gamma * delta**2)])
+    return left @ (coef @ section)
+
+
+def sampled(cover, rng, count):
+    """Inputs all over the box, its corners among them."""
+    d = len(cover.low)
+    corners = np.array(np.meshgrid(*([0.0, 1.0] for _ in range(d)))).reshape(d, -1).T
+    return cover.low + np.concatenate([corners, rng.uniform(size=(count, d))]) * (cover.high - cover.low)
+
+
+CASES = {
+    "one column": (2.0, [0.0], [1.0]),
+    "narrow kernel": (60.0, [0.0], [1.0]),
+    "two columns": ([2.0, 2.0], [0.0, 0.0], [1.0, 1.0]),
+    "anisotropic": ([20.0, 0.5], [-0.2, 0.1], [1.1, 0.7]),
+    "constant column": ([3.0, 5.0], [0.0, 0.4], [1.0, 0.4]),
+    "one point": ([3.0, 5.0], [0.3, 0.4], [0.3, 0.4]),
+}
+
+
+@pytest.mark.parametrize("slopes", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_bounds_are_true_and_within_the_accuracy_that_was_asked_for(case, slopes):
+    gamma, low, high = CASES[case]
+    rng = np.random.default_rng(1)
+    cover = Cover(np.array(low), np.array(high), NODES)
+    for seed in range(4):
+        bound, X, coef, norm = model(gamma, slopes=slopes, seed=seed)
+        for share in (1.0, 0.03):
+            accuracy = share * norm
+            lowest, where = cover.lowest_slopes(bound, X, coef, norm, accuracy)
+            inputs = sampled(cover, rng, 300)
+            for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+                theta = np.concatenate([[start, stop], rng.uniform(start, stop, 40)])
+                found = slopes_at(bound, X, coef, inputs, theta).min()
+                assert lowest[j] <= found
+                # between the grid and the bound there are two errors, of inputs and of levels
+                nearly = slopes_at(bound, X, coef, where[j : j + 1], np.linspace(start, stop, 400)).min()
+                assert nearly <= lowest[j] + 2.01 * accuracy + 0.02 * norm
+                assert np.all((where[j] >= cover.low) & (where[j] <= cover.high))
+
+
+def test_accuracy_makes_bounds_tighter():
+    bound, X, coef, norm = model(5.0)
+    cover = Cover(np.zeros(1), np.ones(1), NODES)
+    bounds = [cover.lowest_slopes(bound, X, coef, norm, share * norm)[0] for share in (1.0, 0.1, 1e-2, 1e-3)]
+    for looser, tighter in zip(bounds[:-1], bounds[1:], strict=True):
+        assert np.all(looser < tighter)
+    finest = [slopes_at(bound, X, coef, np.linspace(0, 1, 300)[:, None], np.linspace(*cell, 60)).min()
+              for cell in zip(NODES[:-1], NODES[1:], strict=True)]  # fmt: skip
+    np.testing.assert_allclose(bounds[-1], np.array(finest, dtype=float), atol=3e-3 * norm)
+
+
+@pytest.mark.parametrize(("name", "most"), [("MOST_INPUTS", 100), ("MOST_LEVELS", 20), ("BLOCK", 64)])
+def test_limits_on_grids_keep_bounds_true(monkeypatch, name, most):
+    bound, X, coef, norm = model([4.0, 30.0])
+    cover = Cover(np.zeros(2), np.ones(2), NODES)
+    free, _ = cover.lowest_slopes(bound, X, coef, norm, 0.1 * norm)
+    monkeypatch.setattr(cover_module, name, most)
+    lowest, where = cover.lowest_slopes(bound, X, coef, norm, 0.1 * norm)
+    inputs = sampled(cover, np.random.default_rng(0), 2000)
+    for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+        assert lowest[j] <= slopes_at(bound, X, coef, inputs, np.linspace(start, stop, 30)).min()
+    if name == "BLOCK":  # memory, not accuracy
+        np.testing.assert_allclose(lowest, free, rtol=1e-12)
+    else:
+        assert np.all(lowest < free)
+
+
+def test_cancelling_coefficients():
+    """The coefficients of a small λ are large and cancel; what rounding may do is part of the bound."""
+    bound, X, _, _ = model(2.0, gamma_theta=1.0)
+    _, vectors = np.linalg.eigh(bound.gram(X).right.to_dense())
+    coef = 1e9 * np.random.default_rng(0).normal(size=(len(X), 1)) * vectors[:, 0]  # nearly nothing of great size
+    cover = Cover(np.zeros(1), np.zeros(1), NODES)
+    lowest, _ = cover.lowest_slopes(bound, X, coef, 0.0, 1.0)  # without the errors between the points
+    for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+        assert lowest[j] <= slopes_at(bound, X, coef, cover.low[None, :], [start, (start + stop) / 2, stop]).min()
+
+
+# --- the constants, by the functions that need them
+
+
+def test_the_constant_of_inputs_is_the_smallest():
+    """h with ∂_θ h(x)(τ) = κ''(x − z), z halfway between points of the grid, dips there as deep as any can."""
+    gamma, gamma_theta, length = 1.5, 3.0, 1.2
+    cover = Cover(np.zeros(1), np.array([length]), np.array([0.4999, 0.5001]))
+    step = length / 8  # of the coarsest grid
+    z, e = 4.5 * step, 1e-3
+    X = np.array([[z - e], [z], [z + e]])
+    bound = BoundDecomposable(
+        Gaussian(gamma), Gaussian(gamma_theta), Measure(np.array([0.5]), np.ones(1)), np.array([[0.5]])
+    )
+    coef = np.outer([1, -2, 1], [0, 1]) / (2 * gamma_theta * e**2)
+    lowest, where = cover.lowest_slopes(bound, X, coef, norm_of(bound, X, coef), 1e9)
+    dip = float(slopes_at(bound, X, coef, np.array([[z]]), [0.5]).min())
+    assert dip == pytest.approx(-2 * gamma, rel=1e-4)
+    at_grid = float(slopes_at(bound, X, coef, np.array([[4 * step]]), [0.5]).min())
+    assert lowest[0] <= dip < at_grid
+    assert lowest[0] == pytest.approx(dip, abs=0.1 * (at_grid - dip))
+    assert abs(where[0, 0] - z) == pytest.approx(step / 2)
+
+
+def test_the_constant_of_levels_is_the_smallest():
+    """h(x)(θ) = −κ'''(θ − τ), τ halfway between points of the grid of levels."""
+    gamma, width = 1.5, 0.3
+    tau, e = 0.5, 2e-3
+    nodes = np.array([tau - width / 4, tau + 3 * width / 4])  # two parts: τ is the middle of the first
+    places = tau + e * np.array([-1.0, 0.0, 1.0])
+    bound = BoundDecomposable(
+        Gaussian(1.0), Gaussian(gamma), Measure(np.array([0.5]), np.ones(1)), places[:, None]
+    )
+    X = np.zeros((1, 1))
+    # columns of slopes are −κ'(θ − τ): their second difference is −κ'''
+    coef = np.array([[0.0, 1.0, -2.0, 1.0]]) / e**2
+    norm = norm_of(bound, X, coef)
+    assert norm == pytest.approx(np.sqrt(120) * gamma**1.5, rel=1e-3)
+    cover = Cover(np.zeros(1), np.zeros(1), nodes)
+    lowest, _ = cover.lowest_slopes(bound, X, coef, norm, 1e9)
+    dip = float(slopes_at(bound, X, coef, X, [tau]).min())
+    assert dip == pytest.approx(-12 * gamma**2, rel=1e-3)
+    at_grid = float(slopes_at(bound, X, coef, X, [nodes[0], (nodes[0] + nodes[1]) / 2]).min())
+    assert lowest[0] <= dip < at_grid
+    assert lowest[0] == pytest.approx(dip, abs=0.1 * (at_grid - dip))
+
+
+# --- refusals
+
+
+def test_what_is_not_covered_is_refused_with_what_is():
+    check_cover(Gaussian(1.0), Gaussian(2.0), 1)
+    check_cover(Gaussian([1.0, 2.0]), Gaussian(2.0), 2)
+    with pytest.raises(UnsupportedError, match="one or two columns; X has 3 of them. Use noncrossing='rearrange'"):
+        check_cover(Gaussian(1.0), Gaussian(2.0), 3)
+    for pair in ((Matern(1.5, 1.0), Gaussian(1.0)), (Gaussian(1.0), Matern(2.5, 1.0)), (2 * Gaussian(1.0),) * 2):
+        with pytest.raises(UnsupportedError, match="Gaussian kernels on inputs and levels.*Use noncrossing='rearrange'"):
+            check_cover(*pair, 1)
+
+
+def test_grid_of_inputs():
+    cover = Cover(np.array([0.0, 2.0]), np.array([1.0, 2.0]), NODES)
+    found = cover.inputs(5)
+    np.testing.assert_allclose(found, np.column_stack([np.linspace(0, 1, 5), np.full(5, 2.0)]))
+    assert len(Cover(np.zeros(2), np.ones(2), NODES).inputs(4)) == 16
