@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-rivals clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -18,6 +18,11 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+$(VENV)/.bench: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	touch $@
 
 demo: $(VENV)/.demo
@@ -33,6 +38,10 @@ test: lint
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/quantiles.py
+
+# with two BLAS threads, on a machine that does nothing else
+bench-rivals: $(VENV)/.bench
+	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/infinite_tasks.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -10,7 +10,7 @@ from scipy import stats
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, ParameterError
-from mercer.functions import QuantileFunction, check_levels, interpolation, refine
+from mercer.functions import QuantileFunction, check_levels, interpolation, interpolation_slopes, refine
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -59,6 +59,22 @@ def test_interpolation_averages_and_reproduces_lines(nodes, points):
     np.testing.assert_allclose(matrix.sum(axis=0), 1.0)
     inside = np.clip(points, min(nodes), max(nodes))
     np.testing.assert_allclose((2.0 * np.array(nodes) - 1) @ matrix, 2 * inside - 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.1, 0.5, 0.9]])
+def test_slopes_are_differences_of_the_interpolation(nodes):
+    points = np.array([0.11, 0.3, 0.49, 0.51, 0.75, 0.89])
+    e = 1e-6
+    expected = (interpolation(nodes, points + e) - interpolation(nodes, points - e)) / (2 * e)
+    np.testing.assert_allclose(interpolation_slopes(nodes, points), expected, atol=1e-9)
+
+
+def test_slopes_at_nodes_and_beyond():
+    """On the right of a node; at and beyond the ends those of the outer cells, as a cell that is cut off has."""
+    values = np.array([0.0, 1.0, 4.0])
+    found = values @ interpolation_slopes([0.0, 1.0, 2.0], [-3.0, 0.0, 1.0, 2.0, 9.0])
+    np.testing.assert_allclose(found, [1.0, 1.0, 3.0, 3.0, 3.0])
+    np.testing.assert_array_equal(interpolation_slopes([0.3, 0.3], [0.1, 0.3]), np.zeros((2, 2)))
 
 
 def test_interpolation_takes_other_arrays():

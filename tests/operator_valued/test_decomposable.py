@@ -116,3 +116,60 @@ def test_strict_arrays_give_the_same(kernel):
     np.testing.assert_allclose(to_numpy(got), expected.evaluate(Z, X, COEF, THETA), atol=1e-12)
     np.testing.assert_allclose(to_numpy(found.gram(x) @ coef), expected.gram(X) @ COEF, atol=1e-12)
     check_operator(found.gram(x), coef)
+
+
+# --- slopes
+
+SLOPES = np.array([[0.2], [0.45], [0.95]])
+
+
+@pytest.mark.parametrize("output_kernel", [Gaussian(3.0), Matern(2.5, 0.4)], ids=repr)
+def test_gram_with_slopes_is_the_covariance_of_values_and_differences(output_kernel):
+    measure, e = GaussLegendre(3).build(), 1e-4
+    bound = Decomposable(Gaussian(0.5), output_kernel).bind(measure, SLOPES)
+    # values and difference quotients are functionals: rows of D, on the points that they look at
+    points = np.concatenate([measure.points, SLOPES - e, SLOPES + e])
+    D = np.zeros((6, 9))
+    D[:3, :3] = np.eye(3)
+    D[3:, 3:6], D[3:, 6:] = -np.eye(3) / (2 * e), np.eye(3) / (2 * e)
+    right = bound.gram(X).right.to_dense()
+    expected = D @ output_kernel(points) @ D.T
+    np.testing.assert_allclose(right, expected, atol=2e-3 if isinstance(output_kernel, Matern) else 1e-5)
+    assert np.linalg.eigvalsh(right).min() > -1e-12
+    np.testing.assert_array_equal(bound.gram(X).left.to_dense(), Decomposable(Gaussian(0.5), output_kernel).kernel(X))
+
+
+def test_evaluate_with_slopes_is_linear_in_both_parts():
+    measure, e = GaussLegendre(3).build(), 1e-5
+    kernel = Decomposable(Gaussian(0.5), Gaussian(3.0))
+    bound = kernel.bind(measure, SLOPES)
+    coef = RNG.normal(size=(6, 6))
+    found = bound.evaluate(Z, X, coef, THETA)
+    apart = np.concatenate([measure.points, SLOPES - e, SLOPES + e])
+    spread = np.concatenate([coef[:, :3], -coef[:, 3:] / (2 * e), coef[:, 3:] / (2 * e)], axis=1)
+    expected = kernel.bind(Measure(apart, np.ones(9))).evaluate(Z, X, spread, THETA)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    many = np.linspace(0.01, 0.99, 40)[:, None]  # the other order of products
+    np.testing.assert_allclose(
+        bound.evaluate(Z, X, coef, many), np.hstack([bound.evaluate(Z, X, coef, t[None, :]) for t in many]), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("slopes", [None, SLOPES], ids=["values", "and slopes"])
+def test_slope_section_is_the_derivative_of_evaluate(slopes):
+    measure, e = GaussLegendre(3).build(), 1e-6
+    bound = Decomposable(Gaussian(0.5), Gaussian(3.0)).bind(measure, slopes)
+    coef = RNG.normal(size=(6, 3 if slopes is None else 6))
+    low, high = (bound.evaluate(Z, X, coef, THETA + s * e) for s in (-1, 1))
+    section = bound.slope_section(THETA)
+    assert section.shape == (coef.shape[1], len(THETA))
+    np.testing.assert_allclose(Gaussian(0.5)(Z, X) @ coef @ section, (high - low) / (2 * e), atol=1e-7)
+
+
+def test_values_and_slopes_at_the_anchors_are_the_gram_matrix():
+    measure = GaussLegendre(3).build()
+    bound = Decomposable(Gaussian(0.5), Gaussian(3.0)).bind(measure, SLOPES)
+    coef = RNG.normal(size=(6, 6))
+    whole = bound.gram(X) @ coef
+    np.testing.assert_allclose(bound.evaluate(X, X, coef, measure.points), whole[:, :3], atol=1e-12)
+    np.testing.assert_allclose(Gaussian(0.5)(X) @ coef @ bound.slope_section(SLOPES), whole[:, 3:], atol=1e-12)

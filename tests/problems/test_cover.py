@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -73,7 +75,7 @@ def test_bounds_are_true_and_within_the_accuracy_that_was_asked_for(case, slopes
             accuracy = share * norm
             lowest, where = cover.lowest_slopes(bound, X, coef, norm, accuracy)
             inputs = sampled(cover, rng, 300)
-            for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+            for j, (start, stop) in enumerate(pairwise(NODES)):
                 theta = np.concatenate([[start, stop], rng.uniform(start, stop, 40)])
                 found = slopes_at(bound, X, coef, inputs, theta).min()
                 assert lowest[j] <= found
@@ -87,10 +89,10 @@ def test_accuracy_makes_bounds_tighter():
     bound, X, coef, norm = model(5.0)
     cover = Cover(np.zeros(1), np.ones(1), NODES)
     bounds = [cover.lowest_slopes(bound, X, coef, norm, share * norm)[0] for share in (1.0, 0.1, 1e-2, 1e-3)]
-    for looser, tighter in zip(bounds[:-1], bounds[1:], strict=True):
+    for looser, tighter in pairwise(bounds):
         assert np.all(looser < tighter)
-    finest = [slopes_at(bound, X, coef, np.linspace(0, 1, 300)[:, None], np.linspace(*cell, 60)).min()
-              for cell in zip(NODES[:-1], NODES[1:], strict=True)]  # fmt: skip
+    inputs = np.linspace(0, 1, 300)[:, None]
+    finest = [slopes_at(bound, X, coef, inputs, np.linspace(*cell, 60)).min() for cell in pairwise(NODES)]
     np.testing.assert_allclose(bounds[-1], np.array(finest, dtype=float), atol=3e-3 * norm)
 
 
@@ -100,9 +102,9 @@ def test_limits_on_grids_keep_bounds_true(monkeypatch, name, most):
     cover = Cover(np.zeros(2), np.ones(2), NODES)
     free, _ = cover.lowest_slopes(bound, X, coef, norm, 0.1 * norm)
     monkeypatch.setattr(cover_module, name, most)
-    lowest, where = cover.lowest_slopes(bound, X, coef, norm, 0.1 * norm)
+    lowest, _ = cover.lowest_slopes(bound, X, coef, norm, 0.1 * norm)
     inputs = sampled(cover, np.random.default_rng(0), 2000)
-    for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+    for j, (start, stop) in enumerate(pairwise(NODES)):
         assert lowest[j] <= slopes_at(bound, X, coef, inputs, np.linspace(start, stop, 30)).min()
     if name == "BLOCK":  # memory, not accuracy
         np.testing.assert_allclose(lowest, free, rtol=1e-12)
@@ -117,7 +119,7 @@ def test_cancelling_coefficients():
     coef = 1e9 * np.random.default_rng(0).normal(size=(len(X), 1)) * vectors[:, 0]  # nearly nothing of great size
     cover = Cover(np.zeros(1), np.zeros(1), NODES)
     lowest, _ = cover.lowest_slopes(bound, X, coef, 0.0, 1.0)  # without the errors between the points
-    for j, (start, stop) in enumerate(zip(NODES[:-1], NODES[1:], strict=True)):
+    for j, (start, stop) in enumerate(pairwise(NODES)):
         assert lowest[j] <= slopes_at(bound, X, coef, cover.low[None, :], [start, (start + stop) / 2, stop]).min()
 
 
@@ -150,9 +152,7 @@ def test_the_constant_of_levels_is_the_smallest():
     tau, e = 0.5, 2e-3
     nodes = np.array([tau - width / 4, tau + 3 * width / 4])  # two parts: τ is the middle of the first
     places = tau + e * np.array([-1.0, 0.0, 1.0])
-    bound = BoundDecomposable(
-        Gaussian(1.0), Gaussian(gamma), Measure(np.array([0.5]), np.ones(1)), places[:, None]
-    )
+    bound = BoundDecomposable(Gaussian(1.0), Gaussian(gamma), Measure(np.array([0.5]), np.ones(1)), places[:, None])
     X = np.zeros((1, 1))
     # columns of slopes are −κ'(θ − τ): their second difference is −κ'''
     coef = np.array([[0.0, 1.0, -2.0, 1.0]]) / e**2
@@ -173,10 +173,10 @@ def test_the_constant_of_levels_is_the_smallest():
 def test_what_is_not_covered_is_refused_with_what_is():
     check_cover(Gaussian(1.0), Gaussian(2.0), 1)
     check_cover(Gaussian([1.0, 2.0]), Gaussian(2.0), 2)
-    with pytest.raises(UnsupportedError, match="one or two columns; X has 3 of them. Use noncrossing='rearrange'"):
+    with pytest.raises(UnsupportedError, match="one or two columns; X has 3 of them"):
         check_cover(Gaussian(1.0), Gaussian(2.0), 3)
     for pair in ((Matern(1.5, 1.0), Gaussian(1.0)), (Gaussian(1.0), Matern(2.5, 1.0)), (2 * Gaussian(1.0),) * 2):
-        with pytest.raises(UnsupportedError, match="Gaussian kernels on inputs and levels.*Use noncrossing='rearrange'"):
+        with pytest.raises(UnsupportedError, match=r"Gaussian kernels .* Use noncrossing='rearrange'"):
             check_cover(*pair, 1)
 
 

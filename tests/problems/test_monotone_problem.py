@@ -131,7 +131,9 @@ def agrees(problem, result, expected, d, rtol=3e-6):
     assert result.objective - result.gap <= value * (1 + 1e-7)
     assert result.objective >= value * (1 - 1e-7)
     found, slopes = fitted(problem, result)
-    own = cvxpy_primal.minimise(cvxpy_primal.total_loss(problem.loss.loss, d, found))  # the risk in words of the reference
+    own = cvxpy_primal.minimise(
+        cvxpy_primal.total_loss(problem.loss.loss, d, found)
+    )  # the risk in words of the reference
     n = problem.n_samples
     half_norm = problem.inner(result.coef, problem.predict(result.coef)) / (2 * len(problem.Y))
     fall = np.maximum(-slopes, 0)
@@ -252,7 +254,7 @@ def points_near(problem, rng, count=9):
 
 @pytest.mark.parametrize("extra", [0, 3])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("price", [0.05, 2.0, INF])
+@pytest.mark.parametrize("price", [0.05, INF])
 def test_feasible_arrays_are_feasible_and_their_gap_is_not_negative(loss, price, extra):
     rng = np.random.default_rng(1)
     d = data(loss, weighted=True, extra=extra)

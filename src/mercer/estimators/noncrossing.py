@@ -107,7 +107,7 @@ class MonotoneFit:
             result = solve(problem, SOLVER_SHARE * tol)
             coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
             norm = math.sqrt(max(problem.inner(result.coef, H), 0.0) / (problem.alpha * len(rows)))
-            lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, 0.1 * tol * problem.unit)
+            lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, _accuracy(problem, result, tol))
             rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
             b = problem.steeper(result.intercept, middles, rise)
             risks = (problem.risk(H, offset @ problem.design) for offset in (b, result.intercept))
@@ -117,6 +117,14 @@ class MonotoneFit:
                 break
             anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
         return problem, rows, _with(result, certificate, tol)
+
+
+def _accuracy(problem: MonotoneProblem, result: SolverResult, tol: float) -> float:
+    """Return an error of slopes that costs about a tenth of ``tol``: raising b by ε costs ε times a mean of |α|."""
+    base = problem.values_problem
+    values = result.coef[: problem.n_samples, : problem.n_values]
+    mean = math.sqrt(base.inner(values, values) / problem.n_samples)
+    return 0.1 * tol * max(result.objective, 1e-6 * problem.null_model[0]) / mean if mean > 0 else base.unit
 
 
 def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverResult:
