@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mercer.measures import Points
+
 matplotlib = pytest.importorskip("matplotlib")
 
 FOLDER = Path(__file__).parent.parent / "reproduce"
@@ -128,6 +130,17 @@ def test_level_sets_read_and_count(script, tmp_path):
 
     found = module.outliers(Detector(), np.array([[0.0], [0.5], [1.0], [1.0]]), np.array([0.2, 0.8]))
     np.testing.assert_array_equal(found, [0.25, 0.5])
+
+
+def test_points_that_leave_level_sets_and_return(script):
+    class Detector:
+        measure_ = Points([0.1, 0.5, 0.9]).build()
+
+        def decision_functions(self, X, levels):
+            return X
+
+    values = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, 0.0], [-1.0, -1.0, -1.0]])
+    assert script("level_sets").returns(Detector(), values) == 2
 
 
 def test_pinball_of_five_levels_is_a_sum(script):

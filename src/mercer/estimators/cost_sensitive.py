@@ -261,7 +261,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     def predict_function(self, X, costs):
         """Return decision values at any costs in (0, 1), shape (n_samples, n_costs).
 
-        They are nondecreasing in the cost with ``noncrossing="rearrange"``.
+        They are nondecreasing in the cost with ``noncrossing="rearrange"`` and "guarantee".
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     def operating_curve(self, X, y, costs=None, sample_weight=None):
         """Return sensitivity and specificity on (X, y) at each cost, as an :class:`OperatingCurve`.
 
-        Both are monotone in the cost with ``noncrossing="rearrange"``.
+        Both are monotone in the cost with ``noncrossing="rearrange"`` and "guarantee".
 
         Parameters
         ----------

@@ -126,13 +126,13 @@ class InfiniteTaskEstimator(BaseEstimator):
         problem: DualProblem
         if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
             fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept)
-            bound = fit.bound
             if self.noncrossing == "guarantee":
                 problem, X, result = fit.guarantee(self._solve, self.tol)
             else:
                 price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
                 problem = fit.problem(price)[0]
                 result = self._solve(problem, self.tol)
+            bound = fit.bound
         else:
             problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
             result = self._solve(problem, self.tol)

@@ -33,6 +33,8 @@ LIGHTNESS = 10.0
 #: anchors of a guarantee to start from, by number of columns, and rounds of adding more
 FIRST_ANCHORS = {1: 33, 2: 9}
 ROUNDS = 10
+#: rounds after which slopes are looked at in cells half as wide
+ROUNDS_PER_REFINEMENT = 4
 #: share of the tolerance of a guarantee that is left to the solver; the rest is for what lies between anchors
 SOLVER_SHARE = 0.3
 
@@ -65,13 +67,21 @@ class MonotoneFit:
         require_numpy("noncrossing", "Use noncrossing='rearrange' or None for arrays of other libraries.", X)
         if not loss.pointwise:
             raise UnsupportedError(f"Slopes are constrained for pointwise losses; {loss!r} is not.")
-        grid = refine(bound.measure.locations, LEAST_CELLS + 1)
-        widths = np.diff(grid)
-        points = grid[:-1, None] + widths[:, None] * PLACES
-        self.slopes = Measure(points.ravel(), np.outer(widths / widths.sum(), SHARES).ravel())
-        self.bound = replace(bound, slopes=self.slopes.points)
+        self.grid = refine(bound.measure.locations, LEAST_CELLS + 1)
+        self._set_slopes(bound)
         self.loss, self.X, self.Y, self.weight = loss, X, to_numpy(Y), weight
         self.alpha, self.fit_intercept = alpha, fit_intercept
+
+    def _set_slopes(self, bound: BoundDecomposable) -> None:
+        widths = np.diff(self.grid)
+        points = self.grid[:-1, None] + widths[:, None] * PLACES
+        self.slopes = Measure(points.ravel(), np.outer(widths / widths.sum(), SHARES).ravel())
+        self.bound = replace(bound, slopes=self.slopes.points)
+
+    def refine_slopes(self) -> None:
+        """Look at slopes in cells half as wide."""
+        self.grid = refine(self.grid, 2 * len(self.grid) - 1)
+        self._set_slopes(self.bound)
 
     def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[MonotoneProblem, np.ndarray]:
         """Return the problem with slopes at all rows, and its rows; anchors are further inputs."""
@@ -116,6 +126,8 @@ class MonotoneFit:
             if certificate.relative_gap <= tol or not remaining:
                 break
             anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
+            if remaining % ROUNDS_PER_REFINEMENT == 0:
+                self.refine_slopes()
         return problem, rows, _with(result, certificate, tol)
 
 
@@ -129,7 +141,7 @@ def _accuracy(problem: MonotoneProblem, result: SolverResult, tol: float) -> flo
 
 def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverResult:
     """Return the result with another certificate, which decides whether it has converged."""
-    status = "converged" if certificate.relative_gap <= tol else "max_iter"
+    status = "converged" if certificate.relative_gap <= tol else "anchors"
     return replace(
         result,
         intercept=certificate.intercept,

@@ -50,7 +50,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         "rearrange" sorts each predicted quantile function on a fine grid of levels: predictions never cross.
         The next three act on h + b while fitting, through its slope in θ; they need an output kernel with derivatives.
         "penalty" adds ``crossing_penalty`` times the mean fall (−∂_θ(h + b))₊ over the training inputs and the levels.
-        "constraint" forbids to fall at the training inputs, in the middle of the cells between levels.
+        "constraint" forbids to fall at the training inputs, at both ends and in the middle of the cells between levels.
         "guarantee" makes h + b increasing in θ for all x in the box of the training inputs and all θ (Gaussian
         kernels, one or two columns). None leaves h + b as it is.
     crossing_penalty : float, default=1.0
@@ -75,7 +75,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Training rows of positive weight, identical pairs (x, y) once.
+        Training rows of positive weight, identical pairs (x, y) once; then the anchors of a guarantee.
+    slopes_ : array of shape (n_slopes, 1) or None
+        Levels τ at which slopes were represented, with ``noncrossing`` acting in the fit.
     intercept_ : array of shape (n_nodes,)
         b at the nodes; piecewise linear in between, constant beyond.
     alpha_ : float
@@ -118,7 +120,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     """
 
     _theta = "level"
-    _losses = "'pinball', 'moreau_pinball', 'weighted_huber', 'expectile'"
+    _losses = "'pinball', 'moreau_pinball', 'm-quantile', 'expectile'"
     _ends = (
         "Levels are probabilities: 0.9, not 90. Trapezoid includes the ends 0 and 1, whose quantiles are not estimable;"
     )

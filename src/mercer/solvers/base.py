@@ -30,8 +30,9 @@ class SolverResult:
         Dual array A.
     intercept : array of shape (m,)
         b at the nodes (zeros without an intercept).
-    status : {"converged", "max_iter", "stalled", "stopped"}
-        Why it stopped; "stopped" means that the callback asked for it.
+    status : {"converged", "max_iter", "stalled", "stopped", "anchors"}
+        Why it stopped; "stopped" means that the callback asked for it, "anchors" that constraints at more points would
+        be needed to know the optimum of a guarantee better.
     n_iter : int
         Number of iterations.
     gap, relative_gap, objective : float
@@ -68,6 +69,7 @@ class SolverResult:
             "max_iter": "Increase max_iter or alpha, or accept this accuracy with a larger tol.",
             "stalled": "Rounding limits the accuracy: use a larger alpha or tol, or float64 for float32 data.",
             "stopped": "The callback stopped it.",
+            "anchors": "Monotone it is everywhere; increase alpha, or accept this gap with a larger tol.",
         }[self.status]
         return f"{start}, tol = {self.solver.tol:g} was not reached. {remedy}"
 

@@ -152,6 +152,8 @@ class _CentralPath:
     def step(self) -> bool:
         """Take one step along a predicted, corrected and centred direction; False where the algebra gives out."""
         s, u, low, high = self.A - self.lower, self._above(self.A), self.low, self.high
+        if not (s.min() > 0 and u.min() > 0):  # rounding has reached a bound
+            return False
         mu, count = self.mu, self.count
         inverse = 1 / (self.curvature + low / s + high / u)
         if self.observed is not None:
