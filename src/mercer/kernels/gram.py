@@ -9,10 +9,12 @@ import numpy as np
 from mercer.backend import as_like, is_numpy
 from mercer.linalg import Dense, LinearOperator, congruence
 
-__all__ = ["KernelGram", "kernel_product"]
+__all__ = ["KernelGram", "gram_product", "kernel_product"]
 
 #: size in bytes of the blocks of kernel values that are made, used and thrown away
 BLOCK_BYTES = 2**25
+#: least number of blocks of a symmetric product: one block would be evaluated whole
+PARTS = 8
 
 
 def kernel_product(kernel: Any, X: Any, Z: Any, array: Any) -> Any:
@@ -22,6 +24,19 @@ def kernel_product(kernel: Any, X: Any, Z: Any, array: Any) -> Any:
     rows = max(1, BLOCK_BYTES // (8 * max(Z.shape[0], 1)))
     blocks = [kernel(X[start : start + rows], Z) @ array for start in range(0, X.shape[0], rows)]
     return np.concatenate(blocks)
+
+
+def gram_product(kernel: Any, X: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """Return k(X, X) @ array for NumPy arrays, in blocks of which each pair of points is in one only."""
+    n = X.shape[0]
+    rows = max(1, min(BLOCK_BYTES // (8 * n), -(-n // PARTS)))
+    product = np.zeros(array.shape, dtype=np.result_type(X, array))
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        block = kernel(X[start:stop], X[start:])
+        product[start:stop] += block @ array[start:]
+        product[stop:] += block[:, stop - start :].T @ array[start:stop]
+    return product
 
 
 class KernelGram(LinearOperator):
@@ -57,7 +72,10 @@ class KernelGram(LinearOperator):
         if self._matrix is not None:
             return self._matrix @ array
         scaled = array if self.scale is None else array * self.scale[:, None]
-        product = kernel_product(self.kernel, self.X, self.X, scaled)
+        if self.kernel.pairwise:
+            product = kernel_product(self.kernel, self.X, self.X, scaled)
+        else:
+            product = gram_product(self.kernel, self.X, scaled)
         return product if self.scale is None else product * self.scale[:, None]
 
     def diagonal(self):
