@@ -104,7 +104,8 @@ def kernels(dimension: int, quick: bool) -> list:
 class Symmetrizer:
     """An increasing bijection of the line: the Yeo-Johnson transform that suits a sample best, standardised.
 
-    Its parameter is kept in [0, 2], where every real number has an image and an origin. ``plain`` only standardises.
+    Beyond the sample it goes on along its tangents, so that a quantile somewhat outside is not mapped back to a number
+    without any proportion. ``plain`` only standardises.
     """
 
     def __init__(self, plain: bool) -> None:
@@ -112,25 +113,35 @@ class Symmetrizer:
 
     def fit(self, values):
         self.first_ = _moments(values)
-        scaled = self._scale(values)
+        scaled = (values - self.first_[0]) / self.first_[1]
         suits = 1.0 if self.plain or np.ptp(scaled) == 0 else float(yeojohnson_normmax(scaled))
-        self.power_ = min(max(suits, 0.0), 2.0)
-        self.second_ = _moments(yeojohnson(scaled, self.power_))
+        self.power_ = min(max(suits, 0.0), 2.0)  # every real number has an image and an origin
+        self.ends_ = np.array([scaled.min(), scaled.max()])
+        self.second_ = _moments(self._bend(scaled))
         return self
 
-    def _scale(self, values):
-        return (values - self.first_[0]) / self.first_[1]
-
     def transform(self, values):
-        return (yeojohnson(self._scale(values), self.power_) - self.second_[0]) / self.second_[1]
+        scaled = (values - self.first_[0]) / self.first_[1]
+        inside = np.clip(scaled, *self.ends_)
+        bent = self._bend(inside) + (scaled - inside) * self._slope(inside)
+        return (bent - self.second_[0]) / self.second_[1]
 
     def inverse(self, values):
-        values, power = values * self.second_[1] + self.second_[0], self.power_
-        size, exponent = np.abs(values), np.where(values >= 0, power, 2 - power)
-        flat = exponent == 0
-        bent = (1 + np.where(flat, 1.0, exponent) * size) ** (1 / np.where(flat, 1.0, exponent)) - 1
-        origin = np.sign(values) * np.where(flat, np.expm1(np.minimum(size, 700.0)), bent)
-        return origin * self.first_[1] + self.first_[0]
+        bent = values * self.second_[1] + self.second_[0]
+        inside = np.clip(bent, *self._bend(self.ends_))
+        origin = self._unbend(inside)
+        return (origin + (bent - inside) / self._slope(origin)) * self.first_[1] + self.first_[0]
+
+    def _bend(self, scaled):
+        return yeojohnson(scaled, self.power_)
+
+    def _slope(self, scaled):
+        return (1 + np.abs(scaled)) ** (np.sign(scaled) * (self.power_ - 1))
+
+    def _unbend(self, bent):
+        size, exponent = np.abs(bent), np.where(bent >= 0, self.power_, 2 - self.power_)
+        power = np.where(exponent == 0, 1.0, exponent)
+        return np.sign(bent) * np.where(exponent == 0, np.expm1(size), (1 + power * size) ** (1 / power) - 1)
 
 
 def _moments(values) -> tuple[float, float]:

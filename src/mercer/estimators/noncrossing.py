@@ -28,8 +28,6 @@ NONCROSSING = ("rearrange", *DURING_FIT, None)
 LEAST_CELLS = 8
 PLACES = np.array([1e-6, 0.5, 1 - 1e-6])
 SHARES = np.array([1, 4, 1]) / 6
-#: solvers take fewer steps on sine data when slopes weigh this much less than their kernel norm says
-LIGHTNESS = 10.0
 #: anchors of a guarantee to start from, by number of columns, and rounds of adding more
 FIRST_ANCHORS = {1: 33, 2: 9}
 ROUNDS = 10
@@ -95,7 +93,7 @@ class MonotoneFit:
             self.alpha,
             self.slopes,
             price,
-            LIGHTNESS * np.maximum(natural, 1e-12 * natural.max()),
+            np.maximum(natural, 1e-12 * natural.max()),
             self.weight,
             self.fit_intercept,
         )
