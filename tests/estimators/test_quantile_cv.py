@@ -164,7 +164,7 @@ def test_scorers_see_ordinary_models():
     assert model.best_params_ == {"kernel": KERNELS[0], "alpha": 1e-4}
     assert len(seen) == 18
     assert all(kind is KernelQuantileRegressor and alpha == used for kind, alpha, used, *_ in seen)
-    assert all(gap <= 1e-2 and shape == (15, 2) and targets == (15,) for *_, gap, shape, targets in seen)
+    assert all(gap <= 2e-2 and shape == (15, 2) and targets == (15,) for *_, gap, shape, targets in seen)
 
 
 def test_the_default_score_is_the_loss_that_is_fitted():
@@ -233,7 +233,7 @@ def test_a_random_measure_is_drawn_once():
 def test_the_solver_is_passed_on(solver):
     model = chooser(solver=solver).fit(X, Y)
     assert isinstance(model.solver_, ADMM)
-    assert np.all(model.cv_results_["max_relative_gap"] <= 1e-2)
+    assert np.all(model.cv_results_["max_relative_gap"] <= 2e-2)
 
 
 # -- what goes wrong is said -------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_one_level_is_a_kernel_quantile_machine(level):
         (WeightedHuber(0.2), breckling_chambers(0.2)),
         (WeightedHuber(5.0), breckling_chambers(5.0)),
     ],
-    ids=str,
+    ids=["expectiles", "M-quantiles", "nearly quantiles", "nearly expectiles"],
 )
 def test_one_level_of_other_losses(level, loss, risk):
     value, expected = kernel_machine(level, risk, ALPHA)
