@@ -27,7 +27,8 @@ import time
 from pathlib import Path
 
 THREADS = "2"
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+THREADS = os.environ.setdefault("OMP_NUM_THREADS", THREADS)
+for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, THREADS)
 
 import numpy as np  # noqa: E402

@@ -488,9 +488,21 @@ class CountsNodes(Square):
         return super().value(Y, U, measure) / len(measure)
 
 
+@dataclass(eq=False, repr=False)
+class Overwriting(Pinball):
+    """A projection in place: right, and yet the caller's array is gone."""
+
+    def conjugate_prox(self, Y, Z, t, measure):
+        answer = super().conjugate_prox(Y, Z, t, measure)
+        if t == 0:
+            Z[...] = answer
+        return answer
+
+
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
+        (Overwriting(), "conjugate_prox writes on its arguments"),
         (WrongSignPinball(), "conjugate_prox"),
         (NoStepInThreshold(0.4), "conjugate_prox"),
         (NoLinearTermHinge(), "conjugate is not sup"),

@@ -33,8 +33,8 @@ def check_loss(
     if and only if (z − u)/t ∈ ∂L(u); a = conjugate_prox(z) if and only if −a ∈ ∂L((a − z)/t); and L*(−a) =
     −⟨a, u⟩_μ − L(u) wherever −a ∈ ∂L(u), where the supremum is attained. Checked besides: convexity, rows,
     gradients by finite differences and the ``smooth`` and ``pointwise`` flags, +inf exactly where the
-    supremum is infinite, the box, invariance under splitting a node in two, and that a mask equals deleting
-    entries.
+    supremum is infinite, the box, invariance under splitting a node in two, that a mask equals deleting
+    entries, and that no map writes on its arguments.
 
     Maps that a loss does not have (``gradient`` or the conjugates) are passed over.
 
@@ -74,6 +74,7 @@ def check_loss(
         checker.check_box()
     checker.check_splitting()
     checker.check_mask()
+    checker.check_arguments()
 
 
 class _Checker:
@@ -103,6 +104,21 @@ class _Checker:
         """Say whether the loss gives the map, itself or through another."""
         own = getattr(type(self.loss), name) is not getattr(Loss, name)
         return own or (name == "prox" and self.loss.has_conjugate)
+
+    def check_arguments(self) -> None:
+        """No map may write on the arrays that it is given; a step of 0 is a pure projection."""
+        maps = [name for name in ("value", "gradient", "conjugate") if self.has(name)]
+        calls: list[tuple[str, tuple[float, ...]]] = [(name, ()) for name in maps]
+        if self.has("prox"):
+            calls.append(("prox", (0.5,)))
+        if self.loss.has_conjugate:
+            calls += [("conjugate_prox", (0.5,)), ("conjugate_prox", (0.0,))]
+        for name, step in calls:
+            Y, Z = self.Y.copy(), 3 * self.rng.normal(size=self.Y.shape)
+            before = Z.copy()
+            getattr(self.loss, name)(Y, Z, *step, self.measure)
+            if not (np.array_equal(Y, self.Y) and np.array_equal(Z, before)):
+                raise AssertionError(f"{self.loss!r}: {name} writes on its arguments.")
 
     def fail(self, name: str, what: str, error: float) -> None:
         raise AssertionError(f"{self.loss!r}: {name} {what} (error {error:.3g}).")
