@@ -414,3 +414,22 @@ def test_other_arrays_are_refused_with_what_works(name):
 def test_the_price_is_not_looked_at_where_it_is_not_used():
     for name in ("rearrange", "constraint", None):
         regressor(noncrossing=name, crossing_penalty=-1.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("noncrossing", ["penalty", "constraint"])
+def test_a_constant_output_kernel_leaves_slopes_to_the_intercept(noncrossing):
+    model = regressor(noncrossing=noncrossing, output_kernel="constant").fit(X, Y)
+    assert model.relative_gap_ <= model.tol
+    assert np.diff(model.predict_quantile(X, np.linspace(0.05, 0.95, 50))).min() >= -1e-9
+
+
+def test_a_price_beyond_reason_is_refused():
+    with pytest.raises(MercerError, match=r"crossing_penalty must be .*'constraint' is the limit"):
+        regressor(noncrossing="penalty", crossing_penalty=1e9).fit(X, Y)
+
+
+def test_how_predictions_are_sorted_is_settled_by_the_fit():
+    model = regressor(noncrossing="rearrange").fit(X, Y)
+    before = model.predict_quantile(X, [0.2, 0.5, 0.8])
+    model.set_params(noncrossing=None)
+    np.testing.assert_array_equal(model.predict_quantile(X, [0.2, 0.5, 0.8]), before)

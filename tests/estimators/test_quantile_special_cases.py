@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelQuantileRegressor
+from mercer.exceptions import UnsupportedError
 from mercer.kernels import Gaussian
 from mercer.losses import WeightedHuber
 from mercer.measures import Points
@@ -182,3 +183,27 @@ def test_numbers_of_a_sample(loss, level, expected):
     """With an infinite λ nothing but the intercept is left: the statistic of the sample [1, 2, 3, 10]."""
     model = regressor(alpha=1e7, loss=loss, measure=Points([level])).fit(X[:4], [1.0, 2.0, 3.0, 10.0])
     np.testing.assert_allclose(model.predict_quantile(NEW, level), expected, atol=1e-5)
+
+
+# -- levels that the output kernel does not link ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gamma", [30.0, 100.0, 1e9])
+def test_rearrangement_sorts_the_trained_levels_where_the_output_kernel_does_not_link_them(gamma):
+    levels = [0.1, 0.5, 0.9]
+    settings = {"kernel": Gaussian(2.0), "alpha": 1e-2, "measure": Points(levels), "output_kernel": Gaussian(gamma)}
+    free = KernelQuantileRegressor(noncrossing=None, **settings).fit(X, Y).predict_quantile(NEW, levels)
+    expected = np.sort(free, axis=1)
+    model = KernelQuantileRegressor(**settings).fit(X, Y)
+    np.testing.assert_allclose(model.predict_quantile(NEW, levels), expected, atol=1e-8)
+    between = model.predict_quantile(NEW, 0.3)[:, 0]  # a straight line
+    np.testing.assert_allclose(between, expected[:, :2].mean(axis=1), atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["expectile", "m-quantile"])
+@pytest.mark.parametrize("method", ["predict_interval", "predict_mean", "predict_cdf", "sample"])
+def test_what_is_no_quantile_has_no_distribution(loss, method):
+    model = regressor(loss=loss).fit(X, Y)
+    arguments = (NEW, 0.0) if method == "predict_cdf" else (NEW,)
+    with pytest.raises(UnsupportedError, match=f"{method} reads predictions as quantiles.*predict_quantile"):
+        getattr(model, method)(*arguments)

@@ -274,7 +274,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     def _decide(self, X, costs, method):
         X = validate_inputs(self, X, self.X_fit_, method)
-        if self.noncrossing != "rearrange":
+        if not self._sorts:
             return self._evaluate(X, costs)
         grid = to_numpy(self.grid_)  # increasing functions of θ are quantile functions
         return QuantileFunction(grid, self._evaluate(X, grid)).rearranged()(costs)

@@ -147,7 +147,8 @@ class InfiniteTaskEstimator(BaseEstimator):
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
         self.dual_coef_ = problem.primal_coef(result.coef)
         self.intercept_ = result.intercept
-        self.grid_ = as_like(refine(bound.measure.locations), X)
+        self.grid_ = as_like(_grid(bound), X)
+        self._sorts = self.noncrossing == "rearrange"
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
@@ -172,6 +173,19 @@ class InfiniteTaskEstimator(BaseEstimator):
         bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_, self.slopes_)
         h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(theta[:, None], self.X_fit_))
         return h + (self.intercept_ @ as_like(interpolation(nodes, theta), self.X_fit_))[None, :]
+
+
+def _grid(bound: Any) -> np.ndarray:
+    """Return θ on which predicted functions are represented: nodes, and points between those that k_Θ links.
+
+    Where k_Θ is so rough that h falls to 0 between two nodes, nothing was learned there, and a straight line is drawn.
+    """
+    nodes, grid = np.unique(to_numpy(bound.measure.locations)), refine(bound.measure.locations)
+    if len(nodes) == 1:
+        return grid
+    linked = bound.carries_constants(((nodes[1:] + nodes[:-1]) / 2)[:, None])
+    cell = np.clip(np.searchsorted(nodes, grid, side="right") - 1, 0, len(nodes) - 2)
+    return grid[linked[cell] | np.isin(grid, nodes)]
 
 
 def _is_pairwise(kernel: Any) -> bool:

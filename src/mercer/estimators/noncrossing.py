@@ -21,6 +21,8 @@ from mercer.solvers import SolverResult
 
 __all__ = ["DURING_FIT", "NONCROSSING", "MonotoneFit", "check_noncrossing"]
 
+#: largest price of falling that the solvers are at ease with
+HIGHEST_PRICE = 1e6
 #: values of ``noncrossing`` that act while fitting, and all of them
 DURING_FIT = ("penalty", "constraint", "guarantee")
 NONCROSSING = ("rearrange", *DURING_FIT, None)
@@ -53,7 +55,8 @@ def check_noncrossing(owner: Any) -> None:
             "crossing_penalty, which is exact beyond a finite value.",
         )
     if value == "penalty":
-        check_number(owner, "crossing_penalty", owner.crossing_penalty, low=0, hint="It is a price per unit of fall.")
+        hint = "It is a price per unit of fall; 'constraint' is the limit of a price without bound."
+        check_number(owner, "crossing_penalty", owner.crossing_penalty, low=0, high=HIGHEST_PRICE, hint=hint)
 
 
 class MonotoneFit:
@@ -93,7 +96,7 @@ class MonotoneFit:
             self.alpha,
             self.slopes,
             price,
-            np.maximum(natural, 1e-12 * natural.max()),
+            np.maximum(natural, 1e-12 * natural.max()) if natural.max() > 0 else np.ones_like(natural),
             self.weight,
             self.fit_intercept,
         )

@@ -12,6 +12,7 @@ from mercer.backend import namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.regularisation import choose_alpha
 from mercer.estimators.validation import validate_inputs, validate_training
+from mercer.exceptions import UnsupportedError
 from mercer.functions import QuantileFunction, check_levels
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
 
@@ -203,7 +204,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X = validate_inputs(self, X, self.X_fit_)
         grid = to_numpy(self.grid_)
         function = QuantileFunction(grid, self._evaluate(X, grid))
-        return function.rearranged() if self.noncrossing == "rearrange" else function
+        return function.rearranged() if self._sorts else function
 
     def predict_quantile(self, X, levels):
         """Return quantiles at any levels in (0, 1), shape (n_samples, n_levels).
@@ -216,27 +217,38 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         levels = check_levels(self, levels)
-        if self.noncrossing == "rearrange":
+        if self._sorts:
             return self.predict_function(X)(levels)
         return self._evaluate(validate_inputs(self, X, self.X_fit_), levels)
 
     def predict(self, X):
-        """Return the conditional median, shape (n_samples,).
+        """Return the conditional median, shape (n_samples,); the mean where the loss has expectiles.
 
         If all levels of ``measure`` are on one side of 0.5, it is the quantile at the nearest of them (see Notes).
         """
         return self.predict_quantile(X, [0.5])[:, 0]
 
+    def _check_quantiles(self, method: str) -> None:
+        loss = self._loss()
+        if not loss.quantiles:
+            raise UnsupportedError(
+                f"{type(self).__name__}.{method} reads predictions as quantiles, but levels of {loss!r} are "
+                "no probabilities. Use predict_quantile or predict_function, or loss='pinball'."
+            )
+
     def predict_interval(self, X, coverage=0.9):
         """Return central intervals of nominal ``coverage``, shape (n_samples, 2).
 
-        For several coverages at once use :meth:`predict_quantile` with the levels (1 ± coverage)/2.
+        For several coverages at once use :meth:`predict_quantile` with the levels (1 ± coverage)/2. As all that speaks
+        of probabilities, it refuses expectiles and M-quantiles.
         """
+        self._check_quantiles("predict_interval")
         check_number(self, "coverage", coverage, low=0, high=1, hint="It is a probability: 0.9, not 90.")
         return self.predict_quantile(X, [(1 - coverage) / 2, (1 + coverage) / 2])
 
     def predict_mean(self, X):
         """Return the conditional mean ∫₀¹ Q(θ) dθ, shape (n_samples,)."""
+        self._check_quantiles("predict_mean")
         return self.predict_function(X).mean()
 
     def predict_cdf(self, X, y):
@@ -252,10 +264,12 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         -------
         array of shape (n_samples,), or (n_samples, k)
         """
+        self._check_quantiles("predict_cdf")
         return self.predict_function(X).cdf(y)
 
     def sample(self, X, size=1, random_state=None):
         """Return draws from the conditional distribution, shape (n_samples, size)."""
+        self._check_quantiles("sample")
         check_number(self, "size", size, low=1, strict=False, integer=True)
         return self.predict_function(X).sample(int(size), as_generator(self, random_state))
 

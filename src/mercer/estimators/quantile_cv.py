@@ -44,7 +44,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     on each training fold for every kernel and λ, scores the quantiles on the held-out fold, and fits the chosen
     candidate to all rows. Prefer it to GridSearchCV of KernelQuantileRegressor: with the same folds it is faster, as
     all λ share a Gram matrix and an eigendecomposition, and as fits that are only compared stop at the larger gap
-    ``cv_tol``. With ``cv_tol=tol`` the scores are those of GridSearchCV.
+    ``cv_tol``. With ``cv_tol=tol`` the scores are those of GridSearchCV
+    over the same kernels with numbers for their bandwidths.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         ``split<i>_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
         ``split<i>_relative_gap`` and ``max_relative_gap``.
     best_index_, best_params_, best_score_ : int, dict, float
-        The chosen candidate; ``KernelQuantileRegressor(**best_params_)`` is the final fit.
+        The chosen candidate; ``KernelQuantileRegressor(**best_params_)`` with the same other settings is the final fit.
     n_splits_ : int
         Number of folds.
     alpha_, kernel_, dual_coef_, intercept_, relative_gap_, ... :

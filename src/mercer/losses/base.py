@@ -49,6 +49,8 @@ class Loss(Params, ABC):
     pointwise: ClassVar[bool] = True
     #: what the points of the measure are to the loss ("level", "cost"); None where they are mere locations
     indexed_by: ClassVar[str | None] = None
+    #: whether what minimises it at a level is (nearly) the quantile of that level, so that levels are probabilities
+    quantiles: ClassVar[bool] = True
     #: how the loss grows: like |r|^growth for large residuals r; decides how λ scales with the unit of y
     growth: ClassVar[int] = 1
     #: whether the gradient is Lipschitz

@@ -164,6 +164,7 @@ class WeightedHuber(Loss):
     kappa: float = 1.0
 
     indexed_by = "level"
+    quantiles = False
     smooth = True
 
     def _check(self) -> None:
@@ -229,6 +230,7 @@ class Expectile(Loss):
     """
 
     indexed_by = "level"
+    quantiles = False
     smooth = True
     growth = 2
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mercer._params import Params
-from mercer.backend import namespace
+from mercer.backend import namespace, to_numpy
 from mercer.exceptions import parameter_error
 from mercer.kernels import Kernel
 from mercer.kernels.gram import kernel_product
@@ -14,6 +16,9 @@ from mercer.linalg import Dense, Kronecker
 from mercer.measures import Measure
 
 __all__ = ["BoundDecomposable", "Decomposable"]
+
+#: error of an interpolated constant beyond which an output kernel is too rough for its nodes
+CARRIED = 0.2
 
 
 @dataclass(eq=False, repr=False)
@@ -86,6 +91,16 @@ class BoundDecomposable:
         if points.shape[0] < coef.shape[1]:  # the cheaper order of the two products
             return kernel_product(self.kernel, X, X_fit, coef @ section)
         return kernel_product(self.kernel, X, X_fit, coef) @ section
+
+    def carries_constants(self, points: Any) -> np.ndarray:
+        """Say for each point whether interpolation by k_Θ from the nodes gives a constant function back there.
+
+        Where it does not (to 20 %), k_Θ is too rough for the distance of the nodes: h falls back to 0 between them.
+        """
+        nodes = to_numpy(self.measure.points)
+        k, points = self.output_kernel, to_numpy(points)
+        weights = np.linalg.pinv(to_numpy(k(nodes)), rcond=1e-10, hermitian=True) @ np.ones(len(nodes))
+        return np.abs(to_numpy(k(points, nodes)) @ weights - 1) <= CARRIED
 
     def slope_section(self, points: Any) -> Any:
         """Return the derivatives at some points of the functions of θ that h is made of, (m + k, len(points))."""
