@@ -234,6 +234,7 @@ def test_scores_that_are_refused(model, y, weight, message):
         ({"noncrossing": "rearange"}, "noncrossing must be 'rearrange', .* or None; got 'rearange'"),
         ({"noncrossing": True}, "noncrossing must be 'rearrange', .* or None; got True"),
         ({"measure": [0.1, 0.5]}, r"measure must be a MeasureRule; got \[0.1, 0.5\]. .*pass Points\("),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False; got 'no'"),
         ({"measure": 0.5}, "measure must be a MeasureRule; got 0.5"),
         ({"measure": GaussLegendre}, "measure must be a MeasureRule"),
         ({"measure": Trapezoid(5)}, r"measure must be .*strictly between 0 and 1; got array\(\[0. .*GaussLegendre"),

@@ -433,3 +433,10 @@ def test_how_predictions_are_sorted_is_settled_by_the_fit():
     before = model.predict_quantile(X, [0.2, 0.5, 0.8])
     model.set_params(noncrossing=None)
     np.testing.assert_array_equal(model.predict_quantile(X, [0.2, 0.5, 0.8]), before)
+
+
+def test_a_solver_brings_its_own_tolerance_to_a_guarantee():
+    model = regressor(noncrossing="guarantee", tol=1e-9, solver=InteriorPoint(tol=0.2)).fit(X, Y)
+    assert model.status_ == "converged"
+    assert model.relative_gap_ <= 0.2
+    assert model.solver_.tol == 0.2

@@ -23,7 +23,7 @@ from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem
-from mercer.solvers import as_solver
+from mercer.solvers import Solver, as_solver
 
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
 
@@ -58,6 +58,8 @@ class InfiniteTaskEstimator(BaseEstimator):
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
+        if not isinstance(self.fit_intercept, (bool, np.bool_)):
+            raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
         check_noncrossing(self)
         if not (self.measure is None or isinstance(self.measure, MeasureRule)):
             raise parameter_error(
@@ -124,18 +126,19 @@ class InfiniteTaskEstimator(BaseEstimator):
     def _fit_function(self, X, Y, weight, bound, loss, alpha):
         """Solve for h and b with targets Y of shape (n, m), store them, and warn where tol was not reached."""
         problem: DualProblem
+        tol = self.solver.tol if isinstance(self.solver, Solver) else self.tol
         if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
             fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept)
             if self.noncrossing == "guarantee":
-                problem, X, result = fit.guarantee(self._solve, self.tol)
+                problem, X, result = fit.guarantee(self._solve, tol)
             else:
                 price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
                 problem = fit.problem(price)[0]
-                result = self._solve(problem, self.tol)
+                result = self._solve(problem, tol)
             bound = fit.bound
         else:
             problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
-            result = self._solve(problem, self.tol)
+            result = self._solve(problem, tol)
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
         self._store(X, bound, problem, result)
@@ -154,7 +157,8 @@ class InfiniteTaskEstimator(BaseEstimator):
         self.solver_ = result.solver
 
     def _solve(self, problem, tol):
-        solver = as_solver(self.solver, problem, tol, self.max_iter, owner=self)
+        given = self.solver.replace(tol=tol) if isinstance(self.solver, Solver) else self.solver
+        solver = as_solver(given, problem, tol, self.max_iter, owner=self)
         with progress(self.verbose, type(solver).__name__) as callback:
             return solver.solve(problem, self._warm_start(problem), callback)
 
