@@ -133,6 +133,47 @@ def test_gram_matrices(data):
         np.testing.assert_allclose(gram.fit(K, y).predict_interval(K), reference, atol=1e-3)
 
 
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_gram_matrices_have_a_column_for_each_row_given_to_fit(data, method):
+    X, y = data
+    K = Gaussian(2.0)(X, X)
+    base = clone(FAST).set_params(kernel="precomputed")
+    model = ConformalQuantileRegressor(base, method=method, random_state=0).fit(K, y)
+    assert model.predict_quantile(K[:3], [0.2, 0.8]).shape == (3, 2)
+    calls = [model.predict, model.predict_interval, model.predict_function]
+    if method == "split":
+        calls.append(lambda gram: model.calibrate(gram, y))
+        assert model.calibrate(K, y).n_calibration_ == 80
+    for call in calls:
+        for gram in (K[:, :70], np.c_[K, K], K[0]):
+            with pytest.raises(DataError, match=r"each of the 80 rows given to fit, .* got shape"):
+                call(gram)
+    with pytest.raises(DataError, match="square"):
+        clone(model).fit(K[:, :70], y)
+
+
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_generators_are_random_states(data, method):
+    X, y = data
+
+    def interval(seed):
+        model = ConformalQuantileRegressor(LinearQuantiles(), method=method, random_state=np.random.default_rng(seed))
+        return model.fit(X, y).predict_interval(X)
+
+    np.testing.assert_array_equal(interval(0), interval(0))
+    assert np.any(interval(0) != interval(1))
+
+
+@pytest.mark.parametrize("size", [np.float32(0.25), np.float64(0.25), np.int32(20)])
+def test_numpy_numbers_are_sizes(data, size):
+    assert ConformalQuantileRegressor(LinearQuantiles(), calibration_size=size).fit(*data).n_calibration_ == 20
+
+
+def test_folds_of_groups_are_given_as_rows(data):
+    folds = list(GroupKFold(4).split(*data, groups=np.arange(80) // 10))
+    assert ConformalQuantileRegressor(LinearQuantiles(), method="cross", cv=folds).fit(*data).n_calibration_ == 80
+
+
 def test_frozen_estimators_are_calibrated_with_all_rows(data):
     X, y = data
     base = LinearQuantiles().fit(X[:30], y[:30])
@@ -188,8 +229,19 @@ def test_rows_of_weight_zero_do_not_calibrate(data):
         ({"method": "cross", "cv": ShuffleSplit(3)}, "cv must be a splitter whose test folds hold every row"),
         ({"method": "cross", "cv": TimeSeriesSplit(3)}, "exactly once"),
         ({"method": "cross", "cv": RepeatedKFold(n_splits=3, n_repeats=2)}, "exactly once"),
-        ({"method": "cross", "cv": GroupKFold(3)}, "groups"),
+        ({"method": "cross", "cv": GroupKFold(3)}, r"needs groups, which fit does not take. Pass its folds"),
         ({"method": "cross", "cv": "five"}, "cv"),
+        ({"method": "cross", "cv": []}, r"exactly once; got \[\]"),
+        ({"method": "cross", "cv": [(np.arange(80), np.arange(80))]}, "training rows leave out those of the test fold"),
+        (
+            {"method": "cross", "cv": [(np.arange(39, 80), np.arange(40)), (np.arange(40), np.arange(40, 80))]},
+            "leave out",
+        ),
+        ({"method": "cross", "cv": [(np.arange(0), np.arange(80))]}, "without empty folds"),
+        ({"method": "cross", "cv": [(np.arange(80), np.arange(81))]}, "folds of rows from 0 to 79"),
+        ({"random_state": "a"}, r"random_state must be None, .*Generator; got 'a'"),
+        ({"random_state": -1}, "random_state must be None"),
+        ({"method": "cross", "random_state": -1}, "random_state must be None"),
         ({"method": "cross", "estimator": FrozenEstimator(LinearQuantiles())}, "Use method='split'"),
     ],
 )

@@ -198,6 +198,24 @@ def test_a_fit_that_did_not_converge_warns():
     assert np.all(np.isfinite(fitted.decision_function(NEW)))
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_tiny_penalty_on_offsets_ends_within_the_iterations(seed):
+    """The second sample stops Newton's method far from the solution."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = LevelSetDetector(alpha=1e-9, max_iter=20).fit(np.random.default_rng(seed).normal(size=(60, 2)))
+    assert fitted.n_iter_ <= 20
+    assert (fitted.status_ == "converged") == (fitted.relative_gap_ <= 1e-3)
+    assert np.all(np.isfinite(fitted.offset_))
+
+
+def test_the_smallest_coupling_keeps_the_fractions():
+    rows = np.random.default_rng(1).normal(size=(60, 2))
+    fitted = LevelSetDetector(coupling=5.3e-8).fit(rows)
+    nodes = fitted.measure_.locations
+    assert np.all(np.mean(fitted.decision_functions(rows, nodes) < 0, axis=0) <= nodes + 1e-12)
+
+
 def test_progress_is_reported_on_request(capsys):
     LevelSetDetector(measure=FEW, verbose=1).fit(X)
     assert "LevelPath: iteration" in capsys.readouterr().err
@@ -279,6 +297,8 @@ def test_bad_weights_are_refused(weight, message):
         ({"alpha": None}, "alpha must be"),
         ({"alpha": "auto"}, "alpha must be"),
         ({"coupling": np.inf}, "coupling must be"),
+        ({"coupling": 1e-10}, "coupling must be 0 or at least"),
+        ({"alpha": 1e-16}, "alpha must be 0 or at least"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"max_iter": 1.5}, "max_iter must be"),
         ({"nested": "yes"}, "nested must be True or False"),
@@ -319,7 +339,9 @@ def test_bad_gram_matrices_are_refused():
         ("low", r"in \(0, 1\]"),
         ([0.1, 0.2], "decision_functions takes several"),
         (0.001, "from 0.01 to 0.99"),
+        (0.001, r"add such levels to Points, for instance Points\(\[0.001"),
         (1.0, "from 0.01 to 0.99"),
+        (1.0, r"add such levels to Points, for instance Points\(\[.*1.0\]\)"),
     ],
 )
 def test_bad_levels_are_refused(detector, method, level, message):

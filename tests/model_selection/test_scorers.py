@@ -95,7 +95,7 @@ def test_crossing():
     assert crossing == pytest.approx(-0.5)
     wild = KernelQuantileRegressor(Gaussian(30.0), alpha=1e-5, noncrossing=None).fit(X, Y)
     assert make_crossing_scorer(np.linspace(0.01, 0.99, 50))(wild, X) < 0
-    assert make_crossing_scorer(np.linspace(0.01, 0.99, 50))(wild.set_params(noncrossing="rearrange"), X) == 0
+    assert make_crossing_scorer(np.linspace(0.01, 0.99, 50))(wild.set_params(noncrossing="rearrange").fit(X, Y), X) == 0
 
 
 @pytest.mark.parametrize("scorer", ALL[:2])

@@ -120,16 +120,29 @@ def test_fan_refuses_columns_that_are_not_there(quantiles, feature):
 
 def test_fan_refuses_what_cannot_be_drawn(quantiles):
     model, X, y = quantiles
-    with pytest.raises(MercerError, match="coverages"):
-        QuantileFanDisplay.from_estimator(model, X, coverages=[95])
+    for coverages in (95, [0.5, 95]):
+        with pytest.raises(MercerError, match=r"coverages must be .* Coverages are probabilities: 0\.95, not 95"):
+            QuantileFanDisplay.from_estimator(model, X, coverages=coverages)
     with pytest.raises(MercerError, match="grid_resolution"):
         QuantileFanDisplay.from_estimator(model, X, grid_resolution=1)
     with pytest.raises(DataError, match="must hold numbers"):
         QuantileFanDisplay.from_estimator(model, [["a"]])
     with pytest.raises(UnsupportedError, match="SVR has no method predict_quantile"):
         QuantileFanDisplay.from_estimator(SVR().fit(X, y), X)
-    with pytest.raises(ValueError, match="inconsistent"):
+    with pytest.raises(DataError, match="inconsistent numbers of samples, 120 and 119"):
         QuantileFanDisplay.from_estimator(model, X, y[:-1])
+    with pytest.raises(DataError, match="a sample at least"):
+        QuantileFanDisplay.from_estimator(model, X[:0])
+
+
+def test_grids_have_no_gram_matrices(quantiles, detector):
+    _, X, y = quantiles
+    model = KernelQuantileRegressor("precomputed", alpha=0.1, measure=Points([0.5])).fit(X @ X.T, y)
+    for wrapped in (model, FrozenEstimator(model), ConformalQuantileRegressor(FrozenEstimator(model))):
+        with pytest.raises(UnsupportedError, match=r"takes Gram matrices .* Fit it with a kernel on inputs"):
+            QuantileFanDisplay.from_estimator(wrapped, X @ X.T)
+    with pytest.raises(UnsupportedError, match="takes Gram matrices"):
+        LevelSetDisplay.from_estimator(LevelSetDetector(kernel="precomputed"), detector[1])
 
 
 # -- calibration ------------------------------------------------------------------------------------------------
@@ -151,6 +164,33 @@ def test_calibration_shows_shares_below_quantiles(quantiles):
 def test_calibration_refuses_other_shapes():
     with pytest.raises(DataError, match=r"\(3, 2\); got \(2, 3\)"):
         QuantileCalibrationDisplay.from_predictions(np.zeros(3), np.zeros((2, 3)), [0.2, 0.8])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: y[:, None], r"y must have shape \(n_samples,\) .* got shape \(120, 1\). Pass y.ravel\(\)"),
+        (lambda y: y[:0], r"a sample at least; got shape \(0,\)"),
+        (lambda y: y[0], r"got shape \(\)"),
+        (lambda y: np.where(y == y[3], np.nan, y), "y must not contain NaN"),
+        (lambda y: np.where(y == y[3], np.inf, y), "NaN or infinity"),
+        (lambda y: ["high"] * len(y), "y must hold numbers"),
+        (lambda y: y[1:], "inconsistent numbers of samples, 120 and 119"),
+    ],
+)
+@pytest.mark.parametrize("display", [QuantileCalibrationDisplay, PITDisplay, QuantileFanDisplay])
+def test_targets_that_are_refused(quantiles, display, change, message):
+    model, X, y = quantiles
+    with pytest.raises(DataError, match=rf"{display.__name__}: .*{message}"):
+        display.from_estimator(model, X, change(y))
+
+
+def test_calibration_refuses_quantiles_that_are_no_numbers():
+    for quantiles, message in (([[np.nan]], "must not contain NaN"), ([["a"]], "quantiles must hold numbers")):
+        with pytest.raises(DataError, match=message):
+            QuantileCalibrationDisplay.from_predictions([1.0], quantiles, [0.5])
+    with pytest.raises(DataError, match="y must not contain NaN"):
+        QuantileCalibrationDisplay.from_predictions([np.nan], [[1.0]], [0.5])
 
 
 def test_binomial_band_holds_its_share():
@@ -185,6 +225,8 @@ def test_pit_of_an_estimator_with_quantiles_only():
 def test_pit_refusals():
     with pytest.raises(DataError, match="probabilities"):
         PITDisplay(np.array([0.5, 1.5])).plot()
+    with pytest.raises(DataError, match="pit must hold numbers"):
+        PITDisplay(["a"]).plot()
     with pytest.raises(MercerError, match="bins must be an integer"):
         PITDisplay(np.array([0.5])).plot(bins=0)
 
@@ -238,8 +280,10 @@ def test_level_sets_refusals(detector):
     model, X = detector
     with pytest.raises(DataError, match="two columns"):
         LevelSetDisplay.from_estimator(model, X[:, :1])
-    with pytest.raises(MercerError, match="levels"):
-        LevelSetDisplay.from_estimator(model, X, levels=[5])
+    with pytest.raises(DataError, match="X must hold numbers"):
+        LevelSetDisplay.from_estimator(model, [["a", "b"]])
+    with pytest.raises(DataError, match="a row at least"):
+        LevelSetDisplay.from_estimator(model, X[:0])
     with pytest.raises(DataError, match=r"level 0\.3 has no point"):
         LevelSetDisplay(([0, 1], [0, 1]), -np.ones((1, 2, 2)), [0.3]).plot()
 
@@ -258,6 +302,53 @@ def test_theta_property_counts_outliers(detector):
     assert (alone.test_, alone.band_, labels(alone.labels_)) == (None, None, ["training"])
     with pytest.raises(DataError, match=r"shape \(2,\)"):
         ThetaPropertyDisplay([0.1, 0.2], [0.1]).plot()
+
+
+@pytest.mark.parametrize("display", [LevelSetDisplay, ThetaPropertyDisplay])
+@pytest.mark.parametrize("levels", [5, [0.1, 1.01], 0.0, [], [[0.1]], "a", [np.nan]])
+def test_levels_of_outliers_that_are_refused(detector, display, levels):
+    with pytest.raises(MercerError, match=r"levels must be .* in \(0, 1\]; .* fractions of outliers: 0\.05, not 5"):
+        display.from_estimator(*detector, levels=levels)
+
+
+def test_default_levels_are_within_those_that_were_trained_on(detector):
+    model, X = detector
+    np.testing.assert_array_equal(LevelSetDisplay.from_estimator(model, X).levels, [0.05, 0.25, 0.5, 0.75])
+    narrow = LevelSetDetector(measure=Points([0.6, 0.3])).fit(X)
+    np.testing.assert_array_equal(LevelSetDisplay.from_estimator(narrow, X).levels, [0.3, 0.5, 0.6])
+    np.testing.assert_array_equal(ThetaPropertyDisplay.from_estimator(narrow, X).levels, [0.3, 0.6])
+
+
+def test_level_one_is_a_level(detector):
+    X = detector[1]
+    model = LevelSetDetector(measure=Points([0.5, 1.0])).fit(X)
+    display = ThetaPropertyDisplay.from_estimator(model, X)
+    np.testing.assert_array_equal(display.levels, [0.5, 1.0])
+    np.testing.assert_allclose(display.train, [0.5, 1.0], atol=0.03)
+
+    class Cone:
+        def decision_functions(self, X, levels):
+            return 1.5 - np.asarray(levels) - np.hypot(*np.transpose(X))[:, None]
+
+    rows = [[-1.0, -1.0], [1.0, 1.0], [0.0, 0.1]]
+    display = LevelSetDisplay.from_estimator(Cone(), rows, levels=1.0)
+    assert display.outlier.tolist() == [True, True, False]
+    np.testing.assert_array_equal(LevelSetDisplay.from_estimator(Cone(), rows).levels, [0.05, 0.25, 0.5, 0.75, 0.95])
+    with pytest.raises(MercerError, match="levels must be given, as Cone does not tell"):
+        ThetaPropertyDisplay.from_estimator(Cone(), rows)
+
+
+def test_lists_are_drawn_as_arrays_are(quantiles, detector):
+    (model, X, y), (sets, rows) = quantiles, detector
+    for display in (QuantileFanDisplay, QuantileCalibrationDisplay, PITDisplay):
+        display.from_estimator(model, X.tolist(), y.tolist())
+    ThetaPropertyDisplay.from_estimator(sets, rows.tolist(), X_test=rows.tolist(), levels=[0.1])
+    drawn = LevelSetDisplay.from_estimator(sets, rows.tolist(), levels=[0.1], grid_resolution=20)
+    axes, decisions = [side.tolist() for side in drawn.axes], drawn.decisions.tolist()
+    again = LevelSetDisplay(axes, decisions, [0.1], data=rows.tolist(), outlier=drawn.outlier.tolist()).plot()
+    np.testing.assert_array_equal(again.outliers_.get_offsets(), drawn.outliers_.get_offsets())
+    fan = QuantileFanDisplay([0.0, 1.0], [0.0, 1.0], [[[-1.0, 1.0]], [[0.0, 3.0]]], coverages=[0.5]).plot()
+    np.testing.assert_array_equal(band_ends(fan.bands_[0], [0.0, 1.0]), [[-1.0, 1.0], [0.0, 3.0]])
 
 
 # -- what all share ---------------------------------------------------------------------------------------------

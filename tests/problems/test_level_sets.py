@@ -165,6 +165,19 @@ def test_what_is_refused(settings, message):
         LevelSetProblem(**settings)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_penalties_below_rounding_are_refused_in_the_units_of_the_problem(scale):
+    root = np.sqrt(MEASURE.weights)
+    on_levels = Gaussian(3.0)(MEASURE.points)
+    largest = np.linalg.eigvalsh(on_levels * root * root[:, None])[-1]
+    gram = Dense(scale * Gaussian(0.5)(X))
+    least = {"alpha": 1e-12 * largest / scale, "coupling": 1e-7 * largest}
+    for name, other in (("alpha", "offset_gram"), ("coupling", "output_gram")):
+        LevelSetProblem(gram, MEASURE, **{name: 1.01 * least[name], other: on_levels})
+        with pytest.raises(MercerError, match=f"{name} must be 0 or at least .* take {name}=0"):
+            LevelSetProblem(gram, MEASURE, **{name: 0.99 * least[name], other: on_levels})
+
+
 def test_level_one_is_allowed():
     case = LevelSetProblem(Dense(Gaussian(0.5)(X)), Points([1.0]).build())
     A = case.feasible(np.zeros(case.shape))

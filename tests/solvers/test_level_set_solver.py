@@ -241,7 +241,7 @@ def test_newton_takes_few_steps():
 @pytest.mark.parametrize("seed", [2, 5, 11, 17])
 def test_newton_alone_solves_random_problems(seed, monkeypatch):
     """Seed 11 (three rows, eight levels) needs shortened steps."""
-    monkeypatch.setattr(level_sets_newton.LevelSetADMM, "_solve", None)  # no help
+    monkeypatch.setattr(level_sets_newton.LevelSetADMM, "run", None)  # no help
     rng = np.random.default_rng(seed)
     n, d, m = (int(rng.choice(sizes)) for sizes in ([3, 8, 20, 60], [1, 2, 5], [1, 3, 8]))
     data = rng.normal(size=(n, d))
@@ -254,10 +254,46 @@ def test_newton_alone_solves_random_problems(seed, monkeypatch):
 
 def test_admm_takes_over_where_newton_steps_do_not_help(monkeypatch):
     monkeypatch.setattr(level_sets_newton._Masses, "step", lambda masses, tol: False)
-    result = OffsetNewton(tol=1e-6).solve(make(alpha=0.05))
+    result = OffsetNewton(tol=1e-6, max_iter=2000).solve(make(alpha=0.05))
     assert result.converged
     assert result.n_iter > 1
     assert result.objective == pytest.approx(reference(0.05, 0.0, None)[0], rel=1e-5)
+
+
+def stalled_problem():
+    """Levels with a tiny α, where no Newton step is possible after the first ones."""
+    data = np.random.default_rng(1).normal(size=(60, 2))
+    measure = Points(np.linspace(0.05, 0.95, 10)).build()
+    return LevelSetProblem(Dense(Gaussian(0.5)(data)), measure, alpha=1e-9, offset_gram=Gaussian(5.0)(measure.points))
+
+
+def test_the_limit_on_iterations_holds_for_newton_and_admm_together(monkeypatch):
+    case, seen = stalled_problem(), []
+    step = level_sets_newton._Masses.step
+    monkeypatch.setattr(level_sets_newton._Masses, "step", lambda masses, tol: step(masses, tol) and False)
+    result = OffsetNewton(tol=1e-12, max_iter=20).solve(case, callback=lambda n_iter, certificate: seen.append(n_iter))
+    assert result.status == "max_iter"
+    assert result.n_iter == 20 == seen[-1]
+    assert seen == sorted(seen)
+    assert OffsetNewton(tol=1e-12, max_iter=1).solve(case).n_iter == 1
+
+
+@pytest.mark.parametrize("better", ["Newton", "ADMM"])
+def test_the_better_point_is_kept_when_admm_takes_over(better, monkeypatch):
+    case = make(alpha=0.05)
+    good = LevelSetADMM(tol=1e-6).solve(case).coef
+    first, second = (good, 0.5 * good) if better == "Newton" else (0.5 * good, good)
+    monkeypatch.setattr(level_sets_newton._Masses, "step", lambda masses, tol: False)
+    monkeypatch.setattr(level_sets_newton._Masses, "A", first)
+
+    def run(solver, problem, A, monitor, n_iter):
+        return monitor.result(second, problem.certificate(second), solver.max_iter)
+
+    monkeypatch.setattr(level_sets_newton.LevelSetADMM, "run", run)
+    result = OffsetNewton(tol=1e-9, max_iter=50).solve(case)
+    assert np.array_equal(result.coef, good)
+    assert result.relative_gap == case.certificate(good).relative_gap
+    assert (result.status, result.n_iter) == ("max_iter", 50)
 
 
 def test_an_unconverged_solve_says_so():

@@ -69,8 +69,9 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
     calibration_size : float or int, default=0.25
         Share or number of rows that calibrate ("split").
     cv : int, splitter or iterable of (train, test) rows, default=5
-        Folds of "cross". An integer means ``KFold`` with shuffled rows. Test folds must partition the rows.
-    random_state : int, RandomState or None, default=None
+        Folds of "cross". An integer means ``KFold`` with shuffled rows. Test folds must partition the rows, and no
+        row may train the model that it calibrates.
+    random_state : int, RandomState, Generator or None, default=None
         Of the split, and of the folds where ``cv`` is an integer.
 
     Attributes
@@ -206,7 +207,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
                 "place. Use method='split', or FrozenEstimator(fitted) as the estimator."
             )
         X, y = _prepare(X, y)
-        return self._store(self.estimators_, self._columns, [_columns(X, self._columns[0])], [y])
+        return self._store(self.estimators_, self._columns, [self._inputs(X, self._columns[0])], [y])
 
     def _base(self):
         return KernelQuantileRegressor() if self.estimator is None else self.estimator
@@ -232,37 +233,71 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         """Return (train, calibrate) rows for each model."""
         rows = np.arange(_num_samples(X))
         if self.method == "split":
-            self._check_calibration_size(len(rows))
-            train, test = train_test_split(rows, test_size=self.calibration_size, random_state=self.random_state)
+            size = self._calibration_size(len(rows))
+            train, test = train_test_split(rows, test_size=size, random_state=self._random_state())
             return [(train, test)]
-        with _own_errors("cv"):
-            if isinstance(self.cv, numbers.Integral):
-                splitter: Any = KFold(self.cv, shuffle=True, random_state=check_random_state(self.random_state))
-            else:
-                splitter = check_cv(self.cv)
-            splits = [(np.asarray(rows[train]), np.asarray(rows[test])) for train, test in splitter.split(X, y)]
-        if not np.array_equal(np.sort(np.concatenate([test for _, test in splits])), rows):
-            raise parameter_error(
-                self, "cv", self.cv, "a splitter whose test folds hold every row exactly once", "KFold is one."
-            )
+        splits = self._folds(X, y, rows)
+        allowed = ""
+        if not np.array_equal(np.sort(np.concatenate([rows[:0], *(test for _, test in splits)])), rows):
+            allowed = "a splitter whose test folds hold every row exactly once"
+        elif any(len(train) == 0 or len(test) == 0 for train, test in splits):
+            allowed = "a splitter without empty folds"
+        elif any(np.intersect1d(train, test).size > 0 for train, test in splits):
+            allowed = "a splitter whose training rows leave out those of the test fold, which calibrate the model"
+        if allowed:
+            raise parameter_error(self, "cv", self.cv, allowed, "KFold is one.")
         return splits
 
-    def _check_calibration_size(self, n: int) -> None:
+    def _folds(self, X, y, rows) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return what the splitter gives, as numbers of rows."""
+        state = self._random_state() if isinstance(self.cv, numbers.Integral) else None
+        try:
+            with _own_errors("cv"):
+                splitter: Any = check_cv(self.cv) if state is None else KFold(self.cv, shuffle=True, random_state=state)
+                return [(np.asarray(rows[train]), np.asarray(rows[test])) for train, test in splitter.split(X, y)]
+        except IndexError as error:
+            allowed = f"folds of rows from 0 to {len(rows) - 1}"
+            raise parameter_error(self, "cv", self.cv, allowed, f"{error}.") from error
+        except DataError as error:
+            if "groups" not in str(error):
+                raise
+            raise UnsupportedError(
+                f"{type(self).__name__}: cv={self.cv!r} needs groups, which fit does not take. Pass its folds, "
+                "cv=list(splitter.split(X, y, groups)), or calibrate a FrozenEstimator on a row of each held-out group."
+            ) from error
+
+    def _random_state(self) -> np.random.RandomState:
+        """Return what scikit-learn's splitters take, which a Generator is not."""
+        state = self.random_state
+        if isinstance(state, np.random.Generator):
+            state = int(state.integers(2**31 - 1))
+        try:
+            return check_random_state(state)
+        except ValueError as error:
+            allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
+            raise parameter_error(self, "random_state", state, allowed) from error
+
+    def _calibration_size(self, n: int) -> int | float:
+        """Return the share or number of rows that calibrate, a float or an int of Python's."""
         size = self.calibration_size
         if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
+            size = int(size)
             good = 1 <= size < n
         else:
             check_number(self, "calibration_size", size, low=0, high=1, hint="It is a share or a number of rows.")
+            size = float(size)
             good = math.ceil(size * n) < n
         if not good:
             raise DataError(
                 f"{type(self).__name__}: calibration_size={size!r} leaves no part of n_samples = {n} to train on or to "
                 "calibrate with; both need a sample at least."
             )
+        return size
 
     def _fit_base(self, X, y, weight, train):
         model = clone(self._base())
-        inside, target = _safe_split(model, X, y, train)
+        with _own_errors("X"):
+            inside, target = _safe_split(model, X, y, train)
         weights = {} if weight is None else {weight_parameter(model): weight[train]}
         return model.fit(inside, target, **weights)
 
@@ -291,9 +326,21 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
             )
         return np.sort(values, axis=1)
 
+    def _inputs(self, X, columns: np.ndarray | None) -> Any:
+        """Return X, of a Gram matrix the columns that belong to the rows that a model was fitted on."""
+        if columns is None:
+            return X
+        gram = np.asarray(to_numpy(X))
+        if gram.ndim != 2 or gram.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"{type(self).__name__}: a Gram matrix must have a column for each of the {self.n_features_in_} rows "
+                f"given to fit, shape (n_samples, {self.n_features_in_}); got shape {gram.shape}."
+            )
+        return gram[:, columns]
+
     def _predicted_curves(self, X) -> list[np.ndarray]:
         check_is_fitted(self)
-        return [self._curves(m, _columns(X, c)) for m, c in zip(self.estimators_, self._columns, strict=True)]
+        return [self._curves(m, self._inputs(X, c)) for m, c in zip(self.estimators_, self._columns, strict=True)]
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -415,8 +462,3 @@ def _prepare(X: Any, y: Any) -> tuple[Any, np.ndarray]:
 def _take(X: Any, rows: np.ndarray) -> Any:
     """Return rows of X, of whatever kind X is."""
     return X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
-
-
-def _columns(X: Any, columns: np.ndarray | None) -> Any:
-    """Return the columns of a Gram matrix that belong to the rows that a model was fitted on; None means all."""
-    return X if columns is None else np.asarray(to_numpy(X))[:, columns]

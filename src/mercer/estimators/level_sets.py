@@ -56,13 +56,14 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         Strings such as "gaussian", "laplacian", "chi2", "precomputed" are understood.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels, which matters with ``coupling`` > 0 only. By default a Gaussian whose scale is the median
-        distance of the levels. "constant" has one function h, and nested sets, for all levels: the q-OCSVM of Glazer
-        et al. (2013), whatever the value of ``coupling`` (with ``alpha=0`` it only scales h and t).
+        distance of the levels. "constant", with any ``coupling`` > 0, has one function h, and nested sets, for all
+        levels: the q-OCSVM of Glazer et al. (2013). With ``alpha=0`` its value then only scales h and t.
     alpha : float, default=0.0
         α. Positive values smooth the offsets over the levels, as Brault et al. (2019) do, at the price of a bias
-        in the fraction of outliers.
+        in the fraction of outliers. Positive values that float64 cannot tell from 0 are refused.
     coupling : float, default=0.0
-        c. Positive values make neighbouring levels similar, as far as k_Θ says.
+        c. Positive values make neighbouring levels similar, as far as k_Θ says. They must be at least 1e-7 times the
+        largest eigenvalue of η^½K_Θη^½: below, rounding errors would change the fractions of outliers.
     measure : MeasureRule, default=None
         Which levels in (0, 1] are trained on, and their weights. By default 26 levels from 0.01 to 0.99, closer
         together at the ends; ``Points([0.1])`` trains on one level.
@@ -74,8 +75,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     tol : float, default=1e-3
         Bound on the relative duality gap.
     max_iter : int, default=None
-        Limit on the iterations: pairs of rows that are moved at each level, Newton steps with ``alpha`` > 0, steps of
-        ADMM with ``coupling`` > 0. By default that of the solver.
+        Limit on the iterations: pairs of rows that are moved at each level, Newton steps with ``alpha`` > 0 (and ADMM
+        steps, should rounding stop these), steps of ADMM with ``coupling`` > 0. By default that of the solver.
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     verbose : int, default=0
@@ -111,7 +112,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     refused: an extrapolated fraction of outliers would be a guess.
 
     Each level set is certified, not their nesting: sets of neighbouring levels may cross a little where the data say
-    nothing. ``nested=True`` and a constant ``output_kernel`` exclude that.
+    nothing. ``nested=True`` excludes that, and so does a constant ``output_kernel`` with ``coupling`` > 0.
 
     Without coupling the cost is little more than that of the n × n kernel matrix, which is stored up to 1 GiB (11 000
     rows) and replaced by a thin factor beyond. With coupling, eigenvectors of that matrix are needed.
@@ -280,12 +281,13 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
             raise parameter_error(self, name, levels, "a fraction of outliers in (0, 1]", "It is 0.05, not 5.")
         slack = 1e-9  # of levels that were computed, such as 0.1 + 0.2
         if not np.all((array >= low - slack) & (array <= high + slack)):
+            example = "[0.001, 0.01, 0.1]" if np.any(array < low - slack) else "[0.05, 0.5, 0.99, 1.0]"
             raise parameter_error(
                 self,
                 name,
                 levels,
                 f"within the levels that were trained on, from {low:g} to {high:g}",
-                "Fit with a measure that reaches it, for instance measure=Points([0.001, 0.01, 0.1]).",
+                f"Fit with a measure that reaches it: add such levels to Points, for instance Points({example}).",
             )
         return np.clip(np.atleast_1d(array), low, high)
 
@@ -352,7 +354,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X, level) >= 0, 1, -1)
 
     def score_samples(self, X):
-        """Return s(x), the largest trained level at which x is an inlier, shape (n_samples,); 0 where there is none.
+        """Return s(x), the largest level at which x is an inlier, shape (n_samples,); 0 where there is none.
+
+        Levels are all those in the trained range: where h(x)(θ) − t(θ) changes its sign between two of ``grid_``, s(x)
+        is interpolated linearly. Inliers at the largest trained level have that level as their score.
 
         About a fraction θ of new data has s(x) < θ: small values are anomalies, as with a p-value.
         """

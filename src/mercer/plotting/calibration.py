@@ -12,6 +12,7 @@ from mercer.estimators.delegation import offers, reach
 from mercer.exceptions import DataError
 from mercer.functions import QuantileFunction, check_levels
 from mercer.plotting.style import BLUE, GREY, PALE, binomial_band, stage, unit_square
+from mercer.plotting.validation import check_numbers, check_targets, count_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,6 +74,7 @@ class QuantileCalibrationDisplay:
             Of a new figure by default.
         """
         levels = check_levels(cls.__name__, np.arange(1, 20) / 20 if levels is None else levels)
+        y = check_targets(cls.__name__, y, count_rows(X))
         last, inner = reach(estimator, X, "predict_quantile")
         return cls.from_predictions(y, last.predict_quantile(inner, levels), levels, ax=ax)
 
@@ -80,12 +82,14 @@ class QuantileCalibrationDisplay:
     def from_predictions(cls, y, quantiles, levels, *, ax=None):
         """Compare predicted quantiles of shape (n_samples, n_levels) with targets, and draw."""
         levels = check_levels(cls.__name__, levels)
-        y, quantiles = np.asarray(to_numpy(y), dtype=float), np.asarray(to_numpy(quantiles), dtype=float)
-        if y.ndim != 1 or quantiles.shape != (len(y), len(levels)):
+        y, quantiles = check_targets(cls.__name__, y), check_numbers(cls.__name__, "quantiles", quantiles)
+        if quantiles.shape != (len(y), len(levels)):
             raise DataError(
-                f"{cls.__name__}: quantiles must have shape (n_samples, n_levels) = ({y.size}, {len(levels)}); got "
+                f"{cls.__name__}: quantiles must have shape (n_samples, n_levels) = ({len(y)}, {len(levels)}); got "
                 f"{quantiles.shape}."
             )
+        if np.any(np.isnan(quantiles)):
+            raise DataError(f"{cls.__name__}: quantiles must not contain NaN, which is above or below nothing.")
         return cls(levels, np.mean(y[:, None] <= quantiles, axis=0), n_samples=len(y)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> QuantileCalibrationDisplay:
@@ -155,6 +159,7 @@ class PITDisplay:
         ax : Axes, optional
             Of a new figure by default.
         """
+        y = check_targets(cls.__name__, y, count_rows(X))
         if offers(estimator, "predict_function"):
             last, inner = reach(estimator, X, "predict_function")
             function = last.predict_function(inner)
@@ -167,7 +172,7 @@ class PITDisplay:
     def plot(self, ax: Axes | None = None, *, bins: int = 10) -> PITDisplay:
         """Draw on the axes, or on those of a new figure."""
         check_number(self, "bins", bins, low=1, strict=False, integer=True)
-        pit = np.asarray(self.pit, dtype=float)
+        pit = check_numbers(type(self).__name__, "pit", self.pit)
         if pit.ndim != 1 or pit.size == 0 or not np.all((pit >= 0) & (pit <= 1)):
             raise DataError("PITDisplay: pit must be a non-empty one-dimensional array of probabilities.")
         ax = stage(ax)

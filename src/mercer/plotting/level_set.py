@@ -10,13 +10,16 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError
-from mercer.functions import check_levels
 from mercer.plotting.style import INK, ORANGE, blues, per_cent, stage
+from mercer.plotting.validation import check_numbers, check_outlier_levels, refuse_gram, trained_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["LevelSetDisplay"]
+
+#: levels that are drawn where none are given, as far as they were trained on
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class LevelSetDisplay:
@@ -69,27 +72,35 @@ class LevelSetDisplay:
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, levels=(0.05, 0.25, 0.5, 0.75, 0.95), grid_resolution=120, ax=None):
+    def from_estimator(cls, estimator, X, *, levels=None, grid_resolution=120, ax=None):
         """Decide on a grid around the rows, and draw.
 
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``decision_functions(X, levels)`` as :class:`~mercer.estimators.LevelSetDetector` has it, also
-            at the end of a Pipeline.
+            Fitted on inputs, not on Gram matrices, with ``decision_functions(X, levels)`` as
+            :class:`~mercer.estimators.LevelSetDetector` has it, also at the end of a Pipeline.
         X : array-like of shape (n_samples, 2)
-        levels : array-like, default=(0.05, 0.25, 0.5, 0.75, 0.95)
-            Within those that were trained on.
+        levels : array-like, optional
+            Fractions of outliers in (0, 1], within those that were trained on. By default 0.05, 0.25, 0.5, 0.75 and
+            0.95, moved into the range of the trained levels (``measure_``).
         grid_resolution : int, default=120
             Points along each side of the grid.
         ax : Axes, optional
             Of a new figure by default.
         """
         check_number(cls.__name__, "grid_resolution", grid_resolution, low=2, strict=False, integer=True)
-        levels = np.unique(check_levels(cls.__name__, levels))
-        data = np.asarray(to_numpy(X), dtype=float)
-        if data.ndim != 2 or data.shape[1] != 2:
-            raise DataError(f"{cls.__name__}: X must have two columns, one for each axis; got shape {data.shape}.")
+        refuse_gram(cls.__name__, estimator)
+        data = check_numbers(cls.__name__, "X", X)
+        if data.ndim != 2 or data.shape[1] != 2 or len(data) == 0:
+            raise DataError(
+                f"{cls.__name__}: X must have a row at least and two columns, one for each axis; got {data.shape}."
+            )
+        known, known_inner = reach(estimator, X, "decision_functions")
+        trained = trained_levels(known)
+        if levels is None:
+            levels = LEVELS if trained is None else np.clip(LEVELS, trained[0], trained[-1])
+        levels = check_outlier_levels(cls.__name__, levels)
         margin = 0.12 * np.ptp(data, axis=0)
         low, high = data.min(axis=0) - margin, data.max(axis=0) + margin
         sides = [np.linspace(low[j], high[j], int(grid_resolution)) for j in (0, 1)]
@@ -97,8 +108,7 @@ class LevelSetDisplay:
         frame = hasattr(X, "iloc")
         last, inner = reach(estimator, type(X)(grid, columns=X.columns) if frame else grid, "decision_functions")
         decisions = to_numpy(last.decision_functions(inner, levels))
-        last, inner = reach(estimator, X, "decision_functions")
-        outlier = to_numpy(last.decision_functions(inner, levels[:1]))[:, 0] < 0
+        outlier = to_numpy(known.decision_functions(known_inner, levels[:1]))[:, 0] < 0
         decisions = decisions.T.reshape(len(levels), len(sides[1]), len(sides[0]))
         names = tuple(map(str, X.columns)) if frame else ("x₁", "x₂")
         return cls(tuple(sides), decisions, levels, data=data, outlier=outlier, names=names).plot(ax)
@@ -107,7 +117,8 @@ class LevelSetDisplay:
         """Draw on the axes, or on those of a new figure."""
         ax = stage(ax)
         self.regions_, self.boundaries_, self.labels_ = [], [], []
-        for level, decision, colour in zip(self.levels, self.decisions, blues(len(self.levels)), strict=True):
+        decisions = np.asarray(self.decisions, dtype=float)
+        for level, decision, colour in zip(self.levels, decisions, blues(len(self.levels)), strict=True):
             if not np.any(decision >= 0):
                 raise DataError(
                     f"{type(self).__name__}: the set of level {level:g} has no point on the grid. Leave the "
@@ -118,8 +129,8 @@ class LevelSetDisplay:
             self.boundaries_.append(ax.contour(*self.axes, decision, levels=[0], colors="white", linewidths=0.8))
         self.points_ = self.outliers_ = None
         if self.data is not None:
-            outlier = np.zeros(len(self.data), dtype=bool) if self.outlier is None else np.asarray(self.outlier)
             x, y = np.asarray(self.data, dtype=float).T
+            outlier = np.asarray(np.zeros(len(x)) if self.outlier is None else self.outlier, dtype=bool)
             self.points_ = ax.scatter(x[~outlier], y[~outlier], s=5, color=INK, alpha=0.5, linewidths=0)
             self.outliers_ = ax.scatter(x[outlier], y[outlier], s=26, color=ORANGE, marker="x", linewidths=1.2)
         for j, (level, boundary) in enumerate(zip(self.levels, self.boundaries_, strict=True)):

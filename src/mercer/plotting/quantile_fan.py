@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
@@ -13,6 +12,7 @@ from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError, parameter_error
 from mercer.functions import check_levels
 from mercer.plotting.style import INK, NAVY, blues, per_cent, stage
+from mercer.plotting.validation import check_targets, count_rows, refuse_gram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,8 @@ class QuantileFanDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``predict_quantile(X, levels)``, also at the end of a Pipeline.
+            Fitted on inputs, not on Gram matrices, with ``predict_quantile(X, levels)``, also at the end of a
+            Pipeline.
         X : array-like or data frame of shape (n_samples, n_features)
             Rows that say where to draw.
         y : array-like of shape (n_samples,), optional
@@ -93,12 +94,13 @@ class QuantileFanDisplay:
             Of a new figure by default.
         """
         check_number(cls.__name__, "grid_resolution", grid_resolution, low=2, strict=False, integer=True)
-        coverages = np.unique(check_levels(cls.__name__, coverages, "coverages"))
+        hint = "Coverages are probabilities: 0.95, not 95. No finite interval covers all."
+        coverages = np.unique(check_levels(cls.__name__, coverages, "coverages", hint))
+        refuse_gram(cls.__name__, estimator)
         name, column, grid, rows = _along(cls.__name__, X, feature, int(grid_resolution))
         data = None
         if y is not None:
-            check_consistent_length(X, y)
-            data = column, np.asarray(to_numpy(y), dtype=float)
+            data = column, check_targets(cls.__name__, y, count_rows(X))
         levels = np.concatenate([(1 - coverages) / 2, [0.5], (1 + coverages) / 2])
         last, inner = reach(estimator, rows, "predict_quantile")
         quantiles = to_numpy(last.predict_quantile(inner, levels))
@@ -110,9 +112,9 @@ class QuantileFanDisplay:
         """Draw on the axes, or on those of a new figure."""
         ax = stage(ax)
         widest_first = np.argsort(self.coverages)[::-1]
-        colours = blues(len(widest_first))
+        colours, bands = blues(len(widest_first)), np.asarray(self.bands, dtype=float)
         self.bands_ = [
-            ax.fill_between(self.x, *self.bands[:, j].T, color=colour, linewidth=0)
+            ax.fill_between(self.x, *bands[:, j].T, color=colour, linewidth=0)
             for j, colour in zip(widest_first, colours, strict=True)
         ]
         (self.median_,) = ax.plot(self.x, self.median, color=NAVY, linewidth=2)
@@ -142,8 +144,10 @@ def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[Any, np.n
         values = np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
         raise DataError(f"{owner}: X must hold numbers; {error}.") from error
-    if values.ndim != 2:
-        raise DataError(f"{owner}: X must have shape (n_samples, n_features); got {values.shape}.")
+    if values.ndim != 2 or len(values) == 0:
+        raise DataError(
+            f"{owner}: X must have shape (n_samples, n_features) with a sample at least; got {values.shape}."
+        )
     column = values[:, place]
     grid = np.linspace(column.min(), column.max(), resolution)
     rows = np.tile(np.median(values, axis=0), (resolution, 1))

@@ -8,9 +8,9 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import reach
-from mercer.exceptions import DataError
-from mercer.functions import check_levels
+from mercer.exceptions import DataError, parameter_error
 from mercer.plotting.style import BLUE, GREY, ORANGE, binomial_band, label_right, stage, unit_square
+from mercer.plotting.validation import check_outlier_levels, count_rows, trained_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,17 +73,19 @@ class ThetaPropertyDisplay:
         X_test : array-like of shape (n_test, n_features), optional
             New rows.
         levels : array-like, optional
-            Those that were trained on (``measure_``) by default.
+            Fractions of outliers in (0, 1]; those that were trained on (``measure_``) by default.
         ax : Axes, optional
             Of a new figure by default.
         """
         if levels is None:
             last, _ = reach(estimator, X, "decision_functions")
-            levels = to_numpy(last.measure_.locations)
-            levels = levels[levels < 1]
-        levels = np.unique(check_levels(cls.__name__, levels))
+            levels = trained_levels(last)
+            if levels is None:
+                allowed = f"given, as {type(last).__name__} does not tell which it was trained on"
+                raise parameter_error(cls.__name__, "levels", None, allowed)
+        levels = check_outlier_levels(cls.__name__, levels)
         train, test = (None if rows is None else _outliers(estimator, rows, levels) for rows in (X, X_test))
-        return cls(levels, train, test, n_test=None if X_test is None else len(X_test)).plot(ax)
+        return cls(levels, train, test, n_test=None if X_test is None else count_rows(X_test)).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> ThetaPropertyDisplay:
         """Draw on the axes, or on those of a new figure."""

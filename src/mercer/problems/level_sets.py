@@ -9,12 +9,19 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Eigen, LinearOperator
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 
 __all__ = ["LevelSetProblem", "box_simplex_projection"]
+
+#: the least positive coupling, in units of the largest eigenvalue of η^½K_Θη^½: representer coefficients grow like 1/c
+#: and cancel in the scores, where rounding must stay below the distance of rows to the boundary
+LEAST_COUPLING = 1e-7
+#: the least positive α, in units of the largest eigenvalue of η^½K_bη^½ over the mean of k_X(x, x): t = K_b v/α has the
+#: rounding errors of v, divided by α
+LEAST_ALPHA = 1e-12
 
 
 class LevelSetProblem:
@@ -31,7 +38,7 @@ class LevelSetProblem:
     scores h(x_i)(θ_j), which makes the outlier fraction exact. G = (diag(η) + cK_Θ⁻¹)⁻¹ is computed from the
     eigenvalues of η^½K_Θη^½ without an inverse of K_Θ. With c = 0 it is diag(1/η): then k_Θ has no influence at the
     nodes, and with α = 0, too, the levels are independent one-class support vector machines (Schölkopf et al., 2001).
-    A constant k_Θ has one h for all levels, the q-OCSVM of Glazer et al. (2013).
+    With c > 0, a constant k_Θ has one h for all levels, the q-OCSVM of Glazer et al. (2013).
 
     Parameters
     ----------
@@ -42,11 +49,11 @@ class LevelSetProblem:
     sample_weight : array of shape (n,), optional
         Positive weights s; only their ratios matter.
     alpha : float, default=0.0
-        Penalty on the offsets.
+        Penalty on the offsets: 0, or large enough to be seen in float64 (1e-12 in the units of the problem).
     offset_gram : array of shape (m, m), optional
         K_b, used with α > 0.
     coupling : float, default=0.0
-        c, the penalty that couples the levels.
+        c, the penalty that couples the levels: 0, or at least 1e-7 of the largest eigenvalue of η^½K_Θη^½.
     output_gram : array of shape (m, m), optional
         K_Θ, used with c > 0.
     """
@@ -76,6 +83,7 @@ class LevelSetProblem:
         self.sample_weight = weight * (n / weight.sum())
         self.offset_gram = self._square(offset_gram, "offset_gram", alpha > 0)
         self.output_gram = self._square(output_gram, "output_gram", coupling > 0)
+        self._check_sizes()
 
     def _square(self, matrix: Any, name: str, needed: bool) -> Any:
         m = self.shape[1]
@@ -84,6 +92,21 @@ class LevelSetProblem:
         if matrix is None or np.shape(matrix) != (m, m):
             raise DataError(f"LevelSetProblem: {name} must have shape {(m, m)}; got {np.shape(matrix)}.")
         return np.asarray(matrix, dtype=float)
+
+    def _check_sizes(self) -> None:
+        """Refuse penalties that rounding would drown: their models would be wrong without a sign of it."""
+        diagonal = float(np.mean(self.gram.diagonal()))
+        if self.alpha > 0 and diagonal > 0:
+            root = np.sqrt(self.weights)
+            size = float(np.linalg.eigvalsh(self.offset_gram * root[:, None] * root[None, :])[-1]) / diagonal
+            self._check_size("alpha", self.alpha, LEAST_ALPHA * size)
+        if self.coupling > 0:
+            self._check_size("coupling", self.coupling, LEAST_COUPLING * float(self._output_eigen[0][-1]))
+
+    def _check_size(self, name: str, value: float, least: float) -> None:
+        if value < least:
+            hint = f"Smaller values are lost in rounding errors; take {name}=0 for no such penalty."
+            raise parameter_error(self, name, value, f"0 or at least {least:.2g} for these levels and kernels", hint)
 
     # -- sizes and scales --------------------------------------------------------------------------------------
 

@@ -36,23 +36,27 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> Any:
     targets = to_numpy(problem.gram.whiten(problem.Y)).astype(float)
     tau, right = eigh(to_numpy(problem.gram.right.to_dense()).astype(float))
     tau = np.maximum(tau, 0)
-    constant = np.sqrt(to_numpy(problem.sample_weight).astype(float) / n)  # unit vector of the intercept
-    leverage_constant = np.zeros(n)
+    constant = None
     if problem.fit_intercept:
+        constant = np.sqrt(to_numpy(problem.sample_weight).astype(float) / n)  # unit vector of the intercept
         targets = targets - np.outer(constant, constant @ targets)
-        leverage_constant = constant**2
     smallest = 1e-2 * float(np.min(alphas)) * n / max(float(tau[-1]), np.finfo(float).tiny)
-    sigma, left = _input_eigenpairs(problem, constant if problem.fit_intercept else None, smallest)
+    sigma, left = _input_eigenpairs(problem, constant, smallest)
     coordinates = targets @ right  # (n, m): residuals in the eigenbasis of the output Gram
-    inner = left.T @ coordinates
-    squares = left**2
+    inner, squares = left.T @ coordinates, left**2
+    # what no eigenvector with σ > 0 reaches; nothing but rounding where the basis is complete
+    residual_outside, room_outside = np.zeros((1, 1)), np.zeros((1, 1))
+    if left.shape[1] < n - problem.fit_intercept:
+        residual_outside = coordinates - left @ inner
+        room_outside = np.ones((n, 1)) - squares.sum(axis=1, keepdims=True)
+        if constant is not None:
+            room_outside = room_outside - constant[:, None] ** 2
     errors = []
     for alpha in alphas:
-        spectrum = sigma[:, None] * tau[None, :]
-        gain = spectrum / (spectrum + alpha * n)
-        residual = coordinates - left @ (gain * inner)
-        leverage = leverage_constant[:, None] + squares @ gain
-        errors.append(0.5 * np.sum((residual / np.maximum(1 - leverage, 1e-12)) ** 2) / n)
+        loss_of_gain = alpha * n / (sigma[:, None] * tau[None, :] + alpha * n)
+        residual = residual_outside + left @ (loss_of_gain * inner)
+        room = room_outside + squares @ loss_of_gain  # one minus the leverage, a sum without cancellation
+        errors.append(0.5 * np.sum((residual / np.maximum(room, 1e-12)) ** 2) / n)
     return np.array(errors)
 
 
@@ -68,9 +72,16 @@ def _input_eigenpairs(problem: DualProblem, constant: Any, tolerance: float) -> 
             eigen = linalg.eigh(LowRank(factor))
             return eigen.values, eigen.vectors
     gram = to_numpy(operator.to_dense(max_bytes=2**34)).astype(float)
-    if constant is not None:
-        along = gram @ constant
-        gram = gram - np.outer(constant, along) - np.outer(along, constant)
-        gram += (constant @ along) * np.outer(constant, constant)
-    sigma, left = eigh(gram, overwrite=True)
-    return np.maximum(sigma, 0), left
+    if constant is None:
+        sigma, left = eigh(gram)
+        return np.maximum(sigma, 0), left
+    # a reflection that maps the constant to the first axis: the others span what is orthogonal to it
+    mirror = constant.copy()
+    mirror[0] += 1.0
+    mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
+    along = gram @ mirror
+    along -= 0.5 * (mirror @ along) * mirror
+    gram = gram - np.outer(mirror, along) - np.outer(along, mirror)
+    sigma, vectors = eigh(gram[1:, 1:])
+    left = np.concatenate([np.zeros((1, n - 1)), vectors])
+    return np.maximum(sigma, 0), left - np.outer(mirror, mirror @ left)

@@ -39,9 +39,12 @@ class LevelSetADMM(LevelSetSolver):
     max_iter: int = 20_000
 
     def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
-        A = independent_levels(problem) if init is None else init
+        return self.run(problem, independent_levels(problem) if init is None else init, monitor)
+
+    def run(self, problem: LevelSetProblem, A: np.ndarray, monitor: Monitor, n_iter: int = 0) -> SolverResult:
+        """Iterate from a feasible A, with n_iter of the iterations already spent."""
         trace = float(np.sum(problem.gram.diagonal()))
-        share, n_iter = min(10 * self.tol, 1e-2), 0
+        share = min(10 * self.tol, 1e-2)
         while True:
             eigen = eigh(problem.gram, share * trace)
             A, n_iter, reduced_gap = self._iterate(problem, eigen, A, n_iter, monitor)

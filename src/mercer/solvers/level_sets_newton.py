@@ -27,18 +27,19 @@ class OffsetNewton(LevelSetSolver):
         min_σ  Σ_j η_j V_j(σ_j) + (1/2α) vᵀK_b v,   v = η(1 − σ),
 
     in m numbers, where V_j' is the offset of level j and V_j'' comes from the few rows on its boundary. Each step
-    solves the levels anew, from where they are. Should rounding stop the steps, :class:`LevelSetADMM` takes over.
+    solves the levels anew, from where they are. Should rounding stop the steps, as it may
+    with a tiny α, :class:`LevelSetADMM` takes over for the iterations that are left; the better point is returned.
 
     Parameters
     ----------
     tol : float, default=1e-3
         Bound on the relative duality gap.
-    max_iter : int, default=100
-        Limit on the number of Newton steps.
+    max_iter : int, default=2000
+        Limit on the number of Newton steps, and of ADMM steps after them, together.
     """
 
     tol: float = 1e-3
-    max_iter: int = 100
+    max_iter: int = 2000
 
     requires = "a LevelSetProblem with alpha > 0 and coupling=0"
 
@@ -59,8 +60,18 @@ class OffsetNewton(LevelSetSolver):
                     return monitor.result(masses.A, certificate, n_iter)
                 moved = False
             if not moved:
-                return LevelSetADMM(tol=self.tol)._solve(problem, masses.A, monitor)
+                return self._hand_over(problem, masses.A, monitor, n_iter)
         return monitor.result(masses.A, problem.certificate(masses.A), self.max_iter)
+
+    def _hand_over(self, problem: LevelSetProblem, A: np.ndarray, monitor: Monitor, n_iter: int) -> SolverResult:
+        """Let ADMM spend the iterations that are left; return the point of the smaller gap."""
+        certificate = problem.certificate(A)
+        if n_iter >= self.max_iter:
+            return monitor.result(A, certificate, n_iter)
+        result = LevelSetADMM(tol=self.tol, max_iter=self.max_iter).run(problem, A, monitor, n_iter)
+        if result.relative_gap <= certificate.relative_gap:
+            return result
+        return monitor.result(A, certificate, result.n_iter, result.status)
 
 
 class _Masses:
