@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ __all__ = ["ADMM"]
 BLOCK_ENTRIES = 2**15
 #: gaps with the running intercept, in units of tol, from which on the best intercept may bring them within tol
 WORTH_A_SORT = 3.0
+#: steps before the first look at the gap, and at least between two
+FIRST_LOOK = 10
 
 
 @dataclass(eq=False, repr=False)
@@ -82,10 +85,10 @@ class ADMM(Solver):
         sweep = _Sweep(problem, ridge, self.relaxation, self.rho * problem.unit)
         T = np.zeros(problem.shape, dtype=problem.Y.dtype) if init is None else sweep.fixed_point(problem, init)
         sweep.start(T)
-        next_check = n_iter + 10
+        looks = _Looks(n_iter, WORTH_A_SORT * self.tol if problem.fit_intercept else 0.9 * self.tol)
         while True:
             n_iter += 1
-            look = n_iter >= min(next_check, self.max_iter)
+            look = n_iter >= min(looks.following, self.max_iter)
             sweep.step(T, measure=look)
             if not look:
                 continue
@@ -95,7 +98,7 @@ class ADMM(Solver):
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
                 return Reduced(A, n_iter, certificate.relative_gap, intercept=b)
             sweep.rebalance(T)
-            next_check = n_iter + min(50, max(10, n_iter // 5))
+            looks.plan(n_iter, certificate.relative_gap)
 
     def _look(self, problem: DualProblem, A: Any, H: Any, multiplier: Any) -> tuple[Certificate, Any]:
         """Return a certificate and the intercept to start from later: that of the iteration, or the best when near."""
@@ -106,6 +109,31 @@ class ADMM(Solver):
         if problem.fit_intercept and 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol:
             certificate = problem.certificate(A, H)
         return certificate, None
+
+
+class _Looks:
+    """When to look at the gap, which costs several steps: where the decay seen last would bring it to ``aim``.
+
+    The wait is kept between 4 % and 20 % of the steps so far (100 % while the gap is far from the aim), as the decay is
+    uneven, and never above 50 steps, as ρ follows the residuals at looks only.
+    """
+
+    def __init__(self, n_iter: int, aim: float) -> None:
+        self.aim = aim
+        self.last, self.last_gap = n_iter, math.inf
+        self.following = n_iter + FIRST_LOOK
+
+    def plan(self, n_iter: int, gap: float) -> None:
+        far = gap > 100 * self.aim
+        shortest, longest = (max(FIRST_LOOK, n_iter // share) for share in (25, 1 if far else 5))
+        wait: float = longest
+        if self.aim < gap < self.last_gap < math.inf:
+            decay = math.log(self.last_gap / gap) / (n_iter - self.last)
+            wait = math.log(gap / self.aim) / decay
+        elif gap <= self.aim:
+            wait = shortest
+        self.last, self.last_gap = n_iter, gap
+        self.following = n_iter + min(50, max(shortest, min(longest, math.ceil(wait))))
 
 
 class _Sweep:
