@@ -1,5 +1,20 @@
 """Operator-valued kernels: k(x, z) is an operator on functions of θ."""
 
+from mercer.operator_valued.bases import Basis, BoundBasis, FunctionBasis, NystromBasis
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
+from mercer.operator_valued.expansion import BoundExpansion, ExpansionKernel
+from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBasis, LaplacianBasis
 
-__all__ = ["BoundDecomposable", "Decomposable"]
+__all__ = [
+    "Decomposable",
+    "BoundDecomposable",
+    "BoundExpansion",
+    "ExpansionKernel",
+    "Basis",
+    "BoundBasis",
+    "NystromBasis",
+    "LaplacianBasis",
+    "HarmonicBasis",
+    "FourierFeatureBasis",
+    "FunctionBasis",
+]
