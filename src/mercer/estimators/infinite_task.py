@@ -1,21 +1,16 @@
-"""What learners of functions of θ share: kernels, a measure on θ, and the fit and evaluation of h + b."""
+"""What learners over θ in (0, 1) share: a measure on θ, functions that do not cross, and the evaluation of h + b."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from mercer._params import check_number
-from mercer.backend import as_like, is_numpy, to_numpy
+from mercer.backend import as_like, to_numpy
+from mercer.estimators.function_valued import FunctionValuedEstimator
 from mercer.estimators.noncrossing import DURING_FIT, MonotoneFit, check_noncrossing
-from mercer.estimators.progress import progress
-from mercer.estimators.validation import check_gram, merge_duplicates
 from mercer.exceptions import parameter_error
 from mercer.functions import interpolation, refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -23,12 +18,11 @@ from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem
-from mercer.solvers import Solver, as_solver
 
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
 
 
-class InfiniteTaskEstimator(BaseEstimator):
+class InfiniteTaskEstimator(FunctionValuedEstimator):
     """h(x)(θ) + b(θ) for every θ in (0, 1): the fit of :class:`~mercer.problems.DualProblem` and its evaluation.
 
     A subclass says what θ is (``_theta``), has the constructor parameters used here, turns its targets into the
@@ -42,24 +36,10 @@ class InfiniteTaskEstimator(BaseEstimator):
     #: what goes wrong at the ends of (0, 1), for messages
     _ends: ClassVar[str]
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = any(_is_pairwise(kernel) for kernel in self._input_kernels())
-        tags.array_api_support = True
-        return tags
-
     # -- what the parameters mean ------------------------------------------------------------------------------
 
-    def _input_kernels(self) -> list[Any]:
-        """Return k_X as it was given; several where a subclass chooses among them."""
-        return [self.kernel]
-
     def _check_settings(self) -> None:
-        check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
-        if self.max_iter is not None:
-            check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
-        if not isinstance(self.fit_intercept, (bool, np.bool_)):
-            raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
+        super()._check_settings()
         check_noncrossing(self)
         if not (self.measure is None or isinstance(self.measure, MeasureRule)):
             raise parameter_error(
@@ -85,8 +65,7 @@ class InfiniteTaskEstimator(BaseEstimator):
         return measure
 
     def _operator_valued_kernel(self, X, measure):
-        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
-        return Decomposable(kernel.adapt(X), self._adapted_output_kernel(measure)).bind(measure)
+        return Decomposable(self._adapted_kernel(X), self._adapted_output_kernel(measure)).bind(measure)
 
     def _adapted_output_kernel(self, measure) -> Kernel:
         output_kernel = (
@@ -116,17 +95,10 @@ class InfiniteTaskEstimator(BaseEstimator):
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def _merge(self, X, y, weight):
-        """Return the rows to fit on: a Gram matrix as it is, other data with identical rows once."""
-        if self.__sklearn_tags__().input_tags.pairwise:
-            check_gram(self, X)
-            return X, y, weight
-        return merge_duplicates(X, y, weight)
-
     def _fit_function(self, X, Y, weight, bound, loss, alpha):
         """Solve for h and b with targets Y of shape (n, m), store them, and warn where tol was not reached."""
         problem: DualProblem
-        tol = self.solver.tol if isinstance(self.solver, Solver) else self.tol
+        tol = self._tolerance
         if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
             fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept)
             if self.noncrossing == "guarantee":
@@ -139,34 +111,15 @@ class InfiniteTaskEstimator(BaseEstimator):
         else:
             problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
             result = self._solve(problem, tol)
-        if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
+        self._warn(result)
         self._store(X, bound, problem, result)
 
     def _store(self, X, bound, problem, result) -> None:
         """Keep the model of a solved problem, as the attributes that evaluation uses."""
-        self.X_fit_, self.measure_, self.slopes_ = X, bound.measure, bound.slopes
-        self.alpha_ = problem.alpha
-        self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
-        self.dual_coef_ = problem.primal_coef(result.coef)
-        self.intercept_ = result.intercept
+        super()._store(X, bound, problem, result)
+        self.measure_, self.slopes_ = bound.measure, bound.slopes
         self.grid_ = as_like(_grid(bound), X)
         self._sorts = self.noncrossing == "rearrange"
-        self.objective_, self.dual_gap_ = result.objective, result.gap
-        self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
-        self.solver_ = result.solver
-
-    def _solve(self, problem, tol):
-        given = self.solver.replace(tol=tol) if isinstance(self.solver, Solver) else self.solver
-        solver = as_solver(given, problem, tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(solver).__name__) as callback:
-            return solver.solve(problem, self._warm_start(problem), callback)
-
-    def _warm_start(self, problem):
-        coef = getattr(self, "dual_coef_", None) if self.warm_start else None
-        if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
-            return None
-        return problem.dual_array(coef)
 
     # -- evaluation --------------------------------------------------------------------------------------------
 
@@ -190,11 +143,6 @@ def _grid(bound: Any) -> np.ndarray:
     linked = bound.carries_constants(((nodes[1:] + nodes[:-1]) / 2)[:, None])
     cell = np.clip(np.searchsorted(nodes, grid, side="right") - 1, 0, len(nodes) - 2)
     return grid[linked[cell] | np.isin(grid, nodes)]
-
-
-def _is_pairwise(kernel: Any) -> bool:
-    """Say whether a kernel as it was given means that X holds its values."""
-    return kernel.pairwise if isinstance(kernel, Kernel) else isinstance(kernel, str) and kernel == "precomputed"
 
 
 def as_generator(owner: object, state: Any) -> np.random.Generator:

@@ -22,8 +22,11 @@ from mercer.exceptions import DataError, MercerError, ParameterTypeError
 __all__ = [
     "check_gram",
     "merge_duplicates",
+    "take_columns",
+    "take_rows",
     "validate_inputs",
     "validate_labels",
+    "validate_rows",
     "validate_training",
     "validate_weight",
 ]
@@ -79,6 +82,28 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
         estimator._columns = np.flatnonzero(keep)
         X = take_columns(X, estimator._columns)
     return X, y, as_like(weight[keep], X)
+
+
+def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any]:
+    """Return X (n, d), which rows have positive weight (None: all) and the weights (n,) or None, for any targets.
+
+    Sets ``n_features_in_``, ``feature_names_in_`` and, for Gram matrices, the columns that belong to those rows.
+    """
+    estimator._columns = None
+    if _foreign(X):
+        X = _check_foreign(estimator, X, reset=True)
+    else:
+        with _own_errors("X"):
+            X = validate_data(estimator, X, dtype=np.float64)
+    if sample_weight is None:
+        return X, None, None
+    weight = validate_weight(sample_weight, to_numpy(X))
+    keep = weight > 0
+    if np.all(keep):
+        return X, None, as_like(weight, X)
+    if estimator.__sklearn_tags__().input_tags.pairwise:
+        estimator._columns = np.flatnonzero(keep)
+    return X, keep, as_like(weight, X)
 
 
 def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
@@ -170,7 +195,10 @@ def merge_duplicates(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     A row of weight 2 and the row twice then give the same fit, chosen λ included. The order of first appearance
     is kept; without duplicates everything is returned as it came.
     """
-    pairs = np.column_stack([to_numpy(X), to_numpy(y)])
+    inputs = to_numpy(X)
+    if len(np.unique(inputs, axis=0)) == len(inputs):
+        return X, y, weight
+    pairs = np.column_stack([inputs, to_numpy(y)])
     distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     if len(distinct) == len(pairs):
         return X, y, weight

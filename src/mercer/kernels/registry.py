@@ -9,7 +9,9 @@ from typing import Any
 from mercer.exceptions import parameter_error
 from mercer.kernels.base import Kernel
 from mercer.kernels.function import FunctionKernel
+from mercer.kernels.functional import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.histogram import ExponentiatedChiSquared
+from mercer.kernels.identity import Identity
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.stationary import Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
@@ -27,7 +29,11 @@ NAMES: dict[str, Callable[[], Kernel]] = {
     "polynomial": Polynomial,
     "poly": Polynomial,
     "constant": Constant,
+    "identity": Identity,
     "chi2": ExponentiatedChiSquared,
+    "integral_gaussian": IntegralGaussian,
+    "integral_laplacian": IntegralLaplacian,
+    "functional_gaussian": FunctionalGaussian,
     "precomputed": Precomputed,
 }
 

@@ -88,6 +88,11 @@ class Loss(Params, ABC):
         """Refuse targets or levels that the loss does not allow."""
 
     @property
+    def dual_bound(self) -> float:
+        """The largest size of a dual variable, at which the loss has become linear; infinite where there is none."""
+        return math.inf
+
+    @property
     def has_conjugate(self) -> bool:
         """Whether the loss gives its conjugate and the prox of it, which dual solvers need."""
         return type(self).conjugate_prox is not Loss.conjugate_prox

@@ -69,6 +69,11 @@ class _RadialLoss(Loss):
     def _radius(self) -> float:
         """The domain of f* is |a| ≤ radius."""
 
+    @property
+    def dual_bound(self) -> float:
+        """The radius of the domain of the conjugate: κ for Huber's loss, 1 for the ε-insensitive one."""
+        return self._radius
+
     def _even(self, function: Callable[[Any], Any], values: Any, measure: Measure) -> Any:
         if self.pointwise:
             return measure.integrate(function(values))

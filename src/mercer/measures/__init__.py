@@ -3,6 +3,7 @@
 from mercer.measures.measure import Measure
 from mercer.measures.rules import (
     GaussLegendre,
+    Grid,
     Halton,
     MeasureRule,
     MonteCarlo,
@@ -13,6 +14,7 @@ from mercer.measures.rules import (
 
 __all__ = [
     "GaussLegendre",
+    "Grid",
     "Halton",
     "Measure",
     "MeasureRule",

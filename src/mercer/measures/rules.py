@@ -15,7 +15,7 @@ from mercer.backend import as_like
 from mercer.exceptions import parameter_error
 from mercer.measures.measure import Measure
 
-__all__ = ["GaussLegendre", "Halton", "MeasureRule", "MonteCarlo", "Points", "Sobol", "Trapezoid"]
+__all__ = ["GaussLegendre", "Grid", "Halton", "MeasureRule", "MonteCarlo", "Points", "Sobol", "Trapezoid"]
 
 
 class MeasureRule(Params, ABC):
@@ -234,3 +234,53 @@ class Points(MeasureRule):
         if self.weights is None:
             return points, np.full(len(points), 1 / len(points))
         return points, np.asarray(self.weights, dtype=float)
+
+
+@dataclass(eq=False, repr=False)
+class Grid(MeasureRule):
+    """The grid on which curves were observed, as a probability measure: what integrals over it mean.
+
+    Increasing points on the line get the weights of the trapezoid rule, divided by the length of the grid; points of
+    several columns, such as a scatter of emotions in the plane, count the same, 1/m each.
+
+    Parameters
+    ----------
+    points : array-like of shape (m,), (m, 1) or (m, d)
+        Where curves were observed; on the line strictly increasing.
+
+    Examples
+    --------
+    >>> Grid([0.0, 1.0, 4.0]).build().weights
+    array([0.125, 0.5  , 0.375])
+    """
+
+    points: Any
+
+    def _check(self) -> None:
+        try:
+            points = np.asarray(self.points, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise parameter_error(self, "points", self.points, "numbers of shape (m,) or (m, d)") from error
+        if points.ndim not in (1, 2) or points.size == 0 or not np.all(np.isfinite(points)):
+            raise parameter_error(self, "points", self.points, "finite numbers of shape (m,) or (m, d), m >= 1")
+        on_line = points.ndim == 1 or points.shape[1] == 1
+        if on_line and np.any(np.diff(points.ravel()) <= 0):
+            raise parameter_error(
+                self,
+                "points",
+                self.points,
+                "strictly increasing",
+                "Sort the grid, and the columns of the curves with it: order = numpy.argsort(grid).",
+            )
+
+    def nodes(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        points = np.asarray(self.points, dtype=float)
+        points = points[:, None] if points.ndim == 1 else points
+        m = len(points)
+        if points.shape[1] > 1 or m == 1:
+            return points, np.full(m, 1 / m)
+        steps = np.diff(points[:, 0])
+        weights = np.zeros(m)
+        weights[:-1] += steps / 2
+        weights[1:] += steps / 2
+        return points, weights / weights.sum()
