@@ -153,11 +153,11 @@ class NystromBasis(Basis):
         xp = namespace(nodes)
         root = xp.sqrt(as_like(measure.weights, nodes))
         eigen = eigh(congruence(kernel.gram(nodes), root))
-        size = int(xp.sum(xp.astype(eigen.values > self.tolerance * xp.max(eigen.values), xp.int64)))
+        if eigen.values.shape[0] == 0:
+            raise DataError(f"NystromBasis: {kernel!r} is zero at all points of the measure.")
+        size = int(xp.sum(xp.astype(eigen.values > self.tolerance * eigen.values[0], xp.int64)))
         size = size if self.size is None else min(size, self.size)
         spectrum = eigen.values[:size]
-        if size == 0 or not float(spectrum[0]) > 0:
-            raise DataError(f"NystromBasis: {kernel!r} is zero at all points of the measure.")
         return BoundNystrom(spectrum, kernel, nodes, eigen.vectors[:, :size] * root[:, None] / spectrum[None, :])
 
 
