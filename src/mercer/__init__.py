@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from mercer.estimators import (
     ConformalQuantileRegressor,
     CostSensitiveClassifier,
+    FunctionalRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LevelSetDetector,
@@ -22,6 +23,7 @@ except PackageNotFoundError:  # a source tree that was not installed
 __all__ = [
     "ConformalQuantileRegressor",
     "CostSensitiveClassifier",
+    "FunctionalRegressor",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LevelSetDetector",

@@ -2,6 +2,7 @@
 
 from mercer.estimators.conformal import ConformalQuantileRegressor
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
+from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
@@ -9,6 +10,7 @@ from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 __all__ = [
     "ConformalQuantileRegressor",
     "CostSensitiveClassifier",
+    "FunctionalRegressor",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LevelSetDetector",

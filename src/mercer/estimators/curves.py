@@ -1,0 +1,252 @@
+"""How curves come to an estimator: on a common grid, with or without holes, or each at points of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from mercer.backend import as_like, namespace, to_numpy
+from mercer.estimators.validation import take_rows
+from mercer.exceptions import DataError, parameter_error
+from mercer.measures import Grid, Measure, MeasureRule, Points
+
+__all__ = ["GridCurves", "ScatteredCurves", "as_points", "read_curves"]
+
+
+@dataclass(frozen=True, eq=False)
+class GridCurves:
+    """n curves on a common grid of m nodes, with values in R^p; NaN where a value was not observed.
+
+    Parameters
+    ----------
+    values : array of shape (n, m·p)
+        Component last.
+    nodes : Measure
+        The grid and its weights.
+    n_components : int
+        p.
+    n_dims : int
+        Dimensions of the array that was given: 1, 2 or 3.
+    """
+
+    values: Any
+    nodes: Measure
+    n_components: int
+    n_dims: int
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was observed."""
+        xp = namespace(self.values)
+        return not bool(xp.any(xp.isnan(self.values)))
+
+    def take(self, rows: Any) -> GridCurves:
+        """Return some of the curves, by mask or by index."""
+        return replace(self, values=take_rows(self.values, rows))
+
+    def shaped(self, values: Any, n_points: int) -> Any:
+        """Return (n, k·p) values as a user sees them: (n,), (n, k) or (n, k, p), as the curves were given."""
+        xp = namespace(values)
+        if self.n_dims == 3:
+            return xp.reshape(values, (-1, n_points, self.n_components))
+        return values[:, 0] if self.n_dims == 1 else values
+
+
+@dataclass(frozen=True, eq=False)
+class ScatteredCurves:
+    """n curves, each observed at points of its own: N observations in all.
+
+    Parameters
+    ----------
+    rows : array of int of shape (N,)
+        Which curve an observation belongs to, nondecreasing.
+    points : array of shape (N, d)
+        Where it was made.
+    values : array of shape (N, p)
+        What was observed.
+    weights : array of shape (N,)
+        How much it counts within its curve; 1/m_i by default.
+    n_curves : int
+        n.
+    n_dims : int
+        2 for real values, 3 for values in R^p.
+    """
+
+    rows: np.ndarray
+    points: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    n_curves: int
+    n_dims: int
+
+    def __len__(self) -> int:
+        return self.n_curves
+
+    @property
+    def n_components(self) -> int:
+        """p."""
+        return int(self.values.shape[1])
+
+    @property
+    def complete(self) -> bool:
+        """Never: there is no common grid."""
+        return False
+
+    def take(self, rows: np.ndarray) -> ScatteredCurves:
+        """Return some of the curves, by mask or by index."""
+        index = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
+        starts = np.searchsorted(self.rows, np.arange(self.n_curves + 1))
+        chosen = [np.arange(starts[i], starts[i + 1]) for i in index]
+        which = np.concatenate(chosen) if chosen else np.zeros(0, dtype=int)
+        number = np.repeat(np.arange(len(index)), [len(one) for one in chosen])
+        return ScatteredCurves(
+            number, self.points[which], self.values[which], self.weights[which], len(index), self.n_dims
+        )
+
+    shaped = GridCurves.shaped
+
+
+def read_curves(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves | ScatteredCurves:
+    """Return the curves that Y means, in the array library of ``like``.
+
+    Parameters
+    ----------
+    owner : estimator
+        Named in errors.
+    Y : array-like of shape (n,), (n, m) or (n, m, p), or list of (points, values[, weights])
+        NaN marks what was not observed.
+    grid : None, array-like or MeasureRule
+        Where the columns of an array lie; indices of weight 1 by default.
+    like : array
+        The inputs.
+    """
+    if Y is None:
+        raise DataError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
+    if _is_scattered(Y):
+        return _read_scattered(owner, Y)
+    return _read_grid(owner, Y, grid, like)
+
+
+def _is_scattered(Y: Any) -> bool:
+    """Say whether Y is a sequence of pairs or triples of arrays."""
+    if compat.is_array_api_obj(Y) or not isinstance(Y, Sequence) or len(Y) == 0:
+        return False
+    return all(isinstance(one, (tuple, list)) and len(one) in (2, 3) and np.ndim(one[0]) >= 1 for one in Y) and (
+        any(isinstance(one, tuple) for one in Y) or len({len(one[0]) for one in Y}) > 1
+    )
+
+
+def _read_grid(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves:
+    name = type(owner).__name__
+    if isinstance(Y, Sequence) and len({np.size(one) for one in Y}) > 1:
+        raise DataError(
+            f"{name}: the curves have different numbers of values. Say where each was observed: pass a list of "
+            "(points, values) pairs, or values on a common grid with NaN for what is missing."
+        )
+    array = Y if compat.is_array_api_obj(Y) else _float_array(name, Y)
+    if not (array.ndim in (1, 2, 3) and 0 not in array.shape):
+        raise DataError(
+            f"{name}: Y must have shape (n_samples,), (n_samples, n_points) or (n_samples, n_points, n_components); "
+            f"got {tuple(array.shape)}."
+        )
+    array = as_like(_float_array(name, array) if compat.is_numpy_array(array) else array, like)
+    xp = namespace(array)
+    if bool(xp.any(xp.isinf(array))):
+        raise DataError(f"{name}: Input Y contains infinity. NaN marks values that were not observed.")
+    n, n_dims = array.shape[0], array.ndim
+    m, p = (array.shape[1] if n_dims > 1 else 1), (array.shape[2] if n_dims == 3 else 1)
+    nodes = _grid_measure(owner, grid, m, like)
+    values = xp.reshape(array, (n, m * p))
+    if bool(xp.any(xp.all(xp.isnan(values), axis=0))):
+        column = int(np.flatnonzero(np.all(np.isnan(to_numpy(values)), axis=0))[0]) // p
+        raise DataError(f"{name}: column {column} of Y holds NaN only: nothing was observed there. Leave it out.")
+    _check_rows(name, np.all(np.isnan(to_numpy(values)), axis=1))
+    return GridCurves(values, nodes, p, n_dims)
+
+
+def _check_rows(name: str, missing: np.ndarray) -> None:
+    if np.any(missing):
+        raise DataError(
+            f"{name}: curve {int(np.flatnonzero(missing)[0])} has no observation (NaN only). Leave out such rows of X "
+            "and Y."
+        )
+
+
+def _float_array(name: str, Y: Any) -> np.ndarray:
+    try:
+        array = np.asarray(Y)
+        if array.dtype.kind == "c":
+            raise DataError(f"{name}: Complex data not supported in Y.")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{name}: Y must hold numbers: {error}.") from error
+
+
+def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
+    """Return the measure on m columns: indices of weight 1, a grid with trapezoid weights, or that of a rule."""
+    rule = grid
+    if grid is None:
+        rule = Points(np.arange(float(m)), np.ones(m))
+    elif not isinstance(grid, MeasureRule):
+        rule = Grid(to_numpy(grid))
+    measure = rule.build(like)
+    if len(measure) != m:
+        raise parameter_error(
+            owner,
+            "grid",
+            grid,
+            f"as long as the curves: {m} points for Y with {m} columns",
+            f"It has {len(measure)} points. For curves on grids of their own pass a list of (points, values).",
+        )
+    return measure
+
+
+def _read_scattered(owner: Any, Y: Any) -> ScatteredCurves:
+    name = type(owner).__name__
+    parts = [_one_curve(name, i, one) for i, one in enumerate(Y)]
+    points, values, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    rows = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    n_dims = 3 if any(np.ndim(to_numpy(one[1])) == 2 for one in Y) else 2
+    return ScatteredCurves(rows, points, values, weights, len(parts), n_dims)
+
+
+def _one_curve(name: str, i: int, one: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return points (m_i, d), values (m_i, p) and weights (m_i,) of one curve; values of NaN are dropped."""
+    points, values = as_points(f"{name}: curve {i}", one[0]), _float_array(f"{name}: curve {i}", to_numpy(one[1]))
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != len(points):
+        raise DataError(
+            f"{name}: curve {i} has {len(points)} points but values of shape {values.shape}; it needs a value, or a "
+            "row of components, for each point."
+        )
+    weights = np.full(len(points), 1.0 / max(len(points), 1)) if len(one) < 3 else _float_array(name, one[2]).ravel()
+    if len(weights) != len(points) or not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise DataError(f"{name}: curve {i} needs {len(points)} finite, non-negative weights, one for each point.")
+    if np.any(np.isinf(values)):
+        raise DataError(f"{name}: curve {i} contains infinity.")
+    seen = np.isnan(values).sum(axis=1)
+    if np.any((seen > 0) & (seen < values.shape[1])):
+        raise DataError(f"{name}: curve {i} has a point with NaN for some components only. Leave out such points.")
+    keep = (seen == 0) & (weights > 0)
+    _check_rows(name, np.array([False] * i + [not np.any(keep)]))
+    if len(one) < 3:
+        weights = weights * (len(points) / keep.sum())
+    return points[keep], values[keep], weights[keep]
+
+
+def as_points(name: str, points: Any) -> np.ndarray:
+    """Return points of Θ as a finite float array of shape (k, d)."""
+    array = _float_array(name, to_numpy(points))
+    array = array[:, None] if array.ndim == 1 else np.atleast_2d(array)
+    if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
+        raise DataError(f"{name}: points must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
+    return array

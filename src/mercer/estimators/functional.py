@@ -1,0 +1,458 @@
+"""Curves as outputs: functional-output regression with any loss, from any observations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._params import check_number
+from mercer.backend import as_like, to_numpy
+from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.curves import GridCurves, as_points, read_curves
+from mercer.estimators.function_valued import FunctionValuedEstimator
+from mercer.estimators.functional_choice import choose_smoothness, default_output_kernels, thresholds
+from mercer.estimators.functional_model import (
+    bind_curves,
+    mean_function,
+    nodes_of,
+    pooled_measure,
+    pose,
+    residual_sizes,
+    squared_error,
+    total_variation,
+)
+from mercer.estimators.validation import (
+    check_gram,
+    take_columns,
+    take_rows,
+    validate_inputs,
+    validate_rows,
+    validate_weight,
+)
+from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.kernels import Kernel, as_kernel
+from mercer.losses import Loss, Square, as_loss
+from mercer.measures import MeasureRule, Points
+from mercer.operator_valued import Basis, NystromBasis, check_output_matrix
+from mercer.solvers import ClosedForm
+
+__all__ = ["FunctionalRegressor"]
+
+#: losses whose κ or ε is taken from the data where only their name is given
+NAMED = ("square", "huber", "epsilon_ridge", "epsilon_insensitive")
+#: points of the default grid of predictions where curves were observed at points of their own
+DEFAULT_GRID = 101
+
+
+class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstimator):
+    """Regression with curves as outputs: on a grid, with holes, or each curve at points of its own.
+
+    Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ)·A and a free mean curve b,
+
+        (1/n) Σ_i s_i L(y_i − h(x_i) − b) + (λ/2)‖h‖²,
+
+    L the square loss ½‖r‖², or a robust or sparse one, of the norm of a residual curve or point by point, to a relative
+    duality gap of ``tol``. Norms are those of L²(μ), μ the grid with its weights.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable, default=None
+        k_X. By default a Gaussian with one scale per column, times the median distance. For inputs that are functions,
+        see :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`.
+    output_kernel : Kernel, str or callable, default=None
+        k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or an eighth or so of it, predicts
+        left-out curves best in ridge regression; without a grid the identity.
+    output_matrix : array-like of shape (p, p), default=None
+        A for curves in R^p, positive semi-definite; the identity by default. ``leading_components(Y, rank)`` in
+        :mod:`mercer.operator_valued` is one of low rank.
+    alpha : float or "auto", default="auto"
+        λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form.
+    loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
+        By name, κ is 1.345 times the median size of ridge residuals and ε is that size; ``Huber(kappa=0.5)`` is taken literally.
+    geometry : {"norm", "pointwise"}, default=None
+        Whether a loss given by name is one of whole curves (the default) or of each of their points.
+    representation : "nodes", "eigen" or Basis, default="nodes"
+        "eigen" truncates k_Θ to its leading eigenfunctions; a Basis such as ``HarmonicBasis(15)`` replaces it by its
+        functions and spectrum.
+    grid : array-like of shape (m,) or (m, d), or MeasureRule, default=None
+        Where the columns of Y lie. An array gets trapezoid weights of sum 1 on the line, equal ones elsewhere;
+        a rule such as ``Points(points, weights)`` is taken literally. Without it columns are mere outputs of
+        weight 1. For curves at points of their own it says where :meth:`predict` evaluates.
+    fit_intercept : bool, default=True
+        Whether to add the mean curve b.
+    solver : str or Solver, default="auto"
+        See :func:`mercer.solvers.select`.
+    tol : float, default=1e-4
+        Bound on the relative duality gap.
+    max_iter : int, default=None
+        Limit on the iterations; that of the solver by default.
+    warm_start : bool, default=False
+        Start from the last fit when the shape of the data is the same.
+    verbose : int, default=0
+        1 reports the duality gap as the fit goes on, on standard error.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
+        Representer coefficients; with a basis and no intercept one column for each of its functions.
+    X_fit_ : array of shape (n_rows, n_features_in_)
+        Training inputs of positive weight.
+    intercept_ : array of shape (m·p,) or (p,)
+        b at the nodes. For scattered observations a constant; the smooth rest of their mean curve is part of h.
+    grid_ : array of shape (m,) or (m, d)
+        Where :meth:`predict` evaluates.
+    alpha_, loss_, kernel_, output_kernel_ : float, Loss, Kernel, Kernel
+        With numbers for all that was automatic.
+    measure_ : Measure
+        Nodes and weights of Θ.
+    support_ : array of int
+        Curves with a coefficient that is not 0; the others do not change the model.
+    n_support_ : int
+        Their number.
+    saturated_ : array of int
+        Curves on which the loss is linear, at a point at least: they are treated as outliers.
+    objective_, dual_gap_, relative_gap_ : float
+        The certificate.
+    n_iter_, status_, solver_
+        How the solver ended.
+
+    See Also
+    --------
+    FunctionalRegressorCV : Tunes kernels, λ and the parameter of the loss.
+
+    Notes
+    -----
+    On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
+    gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import FunctionalRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, grid = rng.uniform(size=(60, 1)), np.linspace(0, 1, 25)
+    >>> Y = np.sin(2 * np.pi * (grid + X)) + 0.1 * rng.normal(size=(60, 25))
+    >>> Y[rng.random(Y.shape) < 0.3] = np.nan  # holes are fine
+    >>> model = FunctionalRegressor(grid=grid).fit(X, Y)
+    >>> model.predict([[0.5]]).shape, model.predict_function([[0.5]], [0.123, 0.5]).shape
+    ((1, 25), (1, 2))
+    >>> model.score(X, Y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        output_kernel=None,
+        output_matrix=None,
+        alpha="auto",
+        loss="square",
+        geometry=None,
+        representation="nodes",
+        grid=None,
+        fit_intercept=True,
+        solver="auto",
+        tol=1e-4,
+        max_iter=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.output_matrix = output_matrix
+        self.alpha = alpha
+        self.loss = loss
+        self.geometry = geometry
+        self.representation = representation
+        self.grid = grid
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # -- what the parameters mean ------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
+        else:
+            check_number(self, "alpha", self.alpha, low=0, hint="Or pass alpha='auto'.")
+
+    def _basis(self) -> Basis | None:
+        if isinstance(self.representation, Basis):
+            return self.representation
+        if isinstance(self.representation, str) and self.representation in ("nodes", "eigen"):
+            return NystromBasis() if self.representation == "eigen" else None
+        raise parameter_error(
+            self,
+            "representation",
+            self.representation,
+            "'nodes', 'eigen' or a Basis",
+            "For instance HarmonicBasis(15).",
+        )
+
+    def _loss(self) -> tuple[Loss, bool]:
+        """Return the loss, and whether its threshold is to be taken from the data."""
+        if isinstance(self.loss, str) and self.loss in NAMED:
+            if self.geometry not in (None, "norm", "pointwise"):
+                raise parameter_error(self, "geometry", self.geometry, "'norm', 'pointwise' or None")
+            if self.loss == "square":  # it is both
+                return Square(), False
+            return as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry})), True
+        if isinstance(self.loss, str):
+            raise parameter_error(self, "loss", self.loss, "a Loss or one of " + ", ".join(map(repr, NAMED)))
+        loss = as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry}))
+        if loss.indexed_by is not None:
+            raise parameter_error(
+                self,
+                "loss",
+                loss,
+                "a loss of curves",
+                f"The points of this one are {loss.indexed_by}s: see KernelQuantileRegressor and "
+                "CostSensitiveClassifier.",
+            )
+        return loss, False
+
+    def _output_kernels(self, measure, has_grid) -> list[Kernel]:
+        """Return the output kernel, or several to choose from."""
+        if self.output_kernel is None:
+            return default_output_kernels(measure, has_grid)
+        kernel = as_kernel(self.output_kernel, self, "output_kernel")
+        if kernel.pairwise:
+            raise parameter_error(
+                self, "output_kernel", self.output_kernel, "a kernel on points of Θ", "It is evaluated at any point."
+            )
+        return [kernel.adapt(measure.points)]
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the curves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, sampled functions included; a Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples, m) or (n_samples, m, p), or list of (points, values[, weights])
+            Curves on ``grid``, NaN where they were not observed; or for each curve the points at which it was observed,
+            values of shape (m_i,) or (m_i, p), and weights if they are not 1/m_i each.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; a row of weight 2 counts as the row twice.
+
+        Returns
+        -------
+        self : FunctionalRegressor
+        """
+        self._check_settings()
+        (X, self._input_form), (y, grid, self._output_form) = open_inputs(X), open_curves(self, y, self.grid)
+        X, keep, weight = validate_rows(self, X, sample_weight)
+        curves = read_curves(self, y, grid, X)
+        X, curves, weight = self._rows(X, curves, keep, weight)
+        loss, automatic = self._loss()
+        basis, matrix = self._basis(), self._matrix(curves)
+        kernel, measure = self._adapted_kernel(X), pooled_measure(curves)
+        scattered = not isinstance(curves, GridCurves)
+
+        def bind(curves, output_kernel, loss=loss):
+            return bind_curves(curves, kernel, output_kernel, matrix, basis, loss, self.fit_intercept)
+
+        output_kernel, alpha = choose_smoothness(
+            X,
+            curves,
+            weight,
+            self._output_kernels(measure, grid is not None or scattered),
+            None if isinstance(self.alpha, str) else float(self.alpha),
+            bind,
+            self.fit_intercept,
+        )
+        bound = bind(curves, output_kernel)
+        if automatic or (isinstance(self.alpha, str) and not loss.smooth):
+            loss, alpha = self._in_units(X, curves, weight, bound, loss, alpha, automatic)
+        problem = pose(curves, bound, X, loss, alpha, weight, self.fit_intercept)
+        result = self._solve(problem, self._tolerance)
+        self._warn(result)
+        self._store(X, bound, problem, result)
+        self.measure_, self.loss_ = measure, loss
+        self._bound, self._nodes = bound, nodes_of(curves)
+        self._layout, self._without_grid = curves.take(np.zeros(0, dtype=int)), grid is None and not scattered
+        self.grid_ = self._prediction_grid(grid, measure, scattered)
+        self._report_support(curves, loss, result.coef)
+        return self
+
+    def _rows(self, X, curves, keep, weight):
+        """Return the rows of positive weight, identical ones once; they must be two at least."""
+        if len(curves) != X.shape[0]:
+            raise DataError(
+                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
+            )
+        if keep is not None:
+            X, curves, weight = take_rows(X, keep), curves.take(keep), take_rows(weight, keep)
+            if self._columns is not None:
+                X = take_columns(X, self._columns)
+        if len(curves) < 2:
+            raise DataError(
+                f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive weight at "
+                "least."
+            )
+        if isinstance(curves, GridCurves):
+            values, layout = curves.values, curves
+            X, values, weight = self._merge(X, values, weight)
+            curves = replace(layout, values=values)
+        elif self.__sklearn_tags__().input_tags.pairwise:
+            check_gram(self, X)
+        return X, curves, weight
+
+    def _matrix(self, curves):
+        if self.output_matrix is None:
+            return None
+        return check_output_matrix(self, self.output_matrix, curves.n_components)
+
+    def _in_units(self, X, curves, weight, bound, loss, alpha, automatic):
+        """Return the loss with a threshold in units of ridge residuals, and λ in those of a loss that grows like |r|."""
+        ridge = pose(curves, bound, X, Square(), alpha, weight, self.fit_intercept)
+        if automatic:
+            residuals = ClosedForm(tol=1e-3).solve(ridge).coef
+            loss = thresholds(loss, curves, residuals)
+        if isinstance(self.alpha, str) and not loss.smooth:
+            deviation = float(np.mean(residual_sizes(curves, ridge.Y - ridge.null_model[1][None, :], loss.pointwise)))
+            alpha = alpha / deviation if deviation > 0 else alpha
+        return loss, alpha
+
+    def _prediction_grid(self, grid, measure, scattered):
+        """Return where :meth:`predict` evaluates."""
+        if not scattered:
+            points = measure.points
+        elif grid is not None:
+            points = (
+                grid.nodes(np.random.default_rng(0))[0] if isinstance(grid, MeasureRule) else as_points("grid", grid)
+            )
+        elif measure.points.shape[1] == 1:
+            points = np.linspace(measure.points.min(), measure.points.max(), DEFAULT_GRID)[:, None]
+        else:
+            points = measure.points
+        return points[:, 0] if points.shape[1] == 1 else points
+
+    def _report_support(self, curves, loss, A) -> None:
+        """Keep which curves carry the model, and which of them are at the bound of the dual: outliers to the loss."""
+        sizes = np.abs(to_numpy(A)) if loss.pointwise else residual_sizes(curves, A, pointwise=False)[:, None]
+        if loss.pointwise and not isinstance(curves, GridCurves):
+            largest = np.zeros(len(curves))
+            np.maximum.at(largest, curves.rows, sizes.max(axis=1))
+        else:
+            largest = sizes.max(axis=1)
+        self.support_ = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
+        self.n_support_ = len(self.support_)
+        self.saturated_ = np.flatnonzero(largest >= (1 - 1e-6) * loss.dual_bound)
+
+    # -- prediction --------------------------------------------------------------------------------------------
+
+    def predict(self, X):
+        """Return the curves at X on ``grid_``: shape (n_samples, m), or (n_samples, m, p) for curves in R^p.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = self._validated(X, "predict")
+        values = self._evaluate(X, self._grid_points())
+        shaped = self._layout.shaped(values, len(self._grid_points()))
+        return shaped if self._output_form is None else self._output_form.close(shaped, self.grid_)
+
+    def predict_function(self, X, points, *, extrapolate=False):
+        """Return the curves at X at any points of Θ, shape (n_samples, k), or (n_samples, k, p) for curves in R^p.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        points : array-like of shape (k,) or (k, d)
+            Within the range of what was observed, unless ``extrapolate``.
+        extrapolate : bool, default=False
+            Allow points beyond that range, where nothing was learned: h falls back to 0 with k_Θ, b stays constant.
+        """
+        check_is_fitted(self)
+        points = self._checked_points(points, extrapolate)
+        return self._shape_at(self._evaluate(self._validated(X, "predict_function"), points), points)
+
+    def predict_derivative(self, X, points, *, extrapolate=False):
+        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth output kernel."""
+        check_is_fitted(self)
+        points = self._checked_points(points, extrapolate)
+        if points.shape[1] != 1:
+            raise UnsupportedError(f"{type(self).__name__}: derivatives are for curves over an interval.")
+        X = self._validated(X, "predict_derivative")
+        values = self._bound.slope(X, self.X_fit_, self.dual_coef_, as_like(points, self.X_fit_))
+        return self._shape_at(values + self._mean(points, derivative=True)[None, :], points)
+
+    def score(self, X, y, sample_weight=None):
+        """Return the integrated R²: 1 − Σ_i s_i‖y_i − f(x_i)‖² / Σ_i s_i‖y_i − ȳ‖², over observed values.
+
+        Norms are those of the grid of the fit, ȳ is the mean curve of y. Scattered curves are compared with the mean
+        of all their values.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, "score")
+        y, _, _ = open_curves(self, y, self.grid)
+        nodes = self._nodes
+        grid = self.grid_ if nodes is None else Points(to_numpy(nodes.points), to_numpy(nodes.weights))
+        curves = read_curves(self, y, grid, X)
+        if len(curves) != X.shape[0]:
+            raise DataError(
+                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
+            )
+        weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
+        error, _ = squared_error(self._evaluate, X, curves, weight)
+        return 1 - error / total_variation(curves, weight)
+
+    def _validated(self, X, method):
+        X, form = open_inputs(X)
+        if self._input_form is not None:
+            self._input_form.check(self, form)
+        return validate_inputs(self, X, self.X_fit_, method)
+
+    def _evaluate(self, X, points):
+        """Return h + b, shape (n, k·p)."""
+        h = self._bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(points, self.X_fit_))
+        return h + self._mean(points)[None, :] if self.fit_intercept else h
+
+    def _mean(self, points, derivative=False):
+        if not self.fit_intercept:
+            return as_like(np.zeros(len(points) * self._layout.n_components), self.X_fit_)
+        return mean_function(self.intercept_, self._nodes, self.output_kernel_, points, derivative)
+
+    def _grid_points(self):
+        grid = to_numpy(self.grid_)
+        return grid[:, None] if grid.ndim == 1 else grid
+
+    def _shape_at(self, values, points):
+        return values if self._layout.n_dims < 3 else self._layout.shaped(values, len(points))
+
+    def _checked_points(self, points, extrapolate):
+        points = as_points(type(self).__name__, points)
+        if self._without_grid:
+            raise UnsupportedError(
+                f"{type(self).__name__}: the columns of Y had no grid, so that there is nothing between them. Pass "
+                "grid= to the constructor."
+            )
+        known = to_numpy(self.measure_.points)
+        if points.shape[1] != known.shape[1]:
+            raise DataError(
+                f"{type(self).__name__}: points must have {known.shape[1]} coordinates as those of the fit; got "
+                f"{points.shape[1]}."
+            )
+        low, high = known.min(axis=0), known.max(axis=0)
+        slack = 1e-9 * (high - low)
+        if not extrapolate and (np.any(points < low - slack) or np.any(points > high + slack)):
+            raise DataError(
+                f"{type(self).__name__}: points must lie in the range of what was observed, from {low.tolist()} to "
+                f"{high.tolist()}. Pass extrapolate=True to ask for more."
+            )
+        return points

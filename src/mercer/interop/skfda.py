@@ -1,0 +1,121 @@
+"""Functional data of scikit-fda, as inputs and as outputs, and its bases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.operator_valued import FunctionBasis
+
+__all__ = ["as_basis", "open_curves", "open_inputs"]
+
+#: points at which curves in a basis are evaluated
+BASIS_POINTS = 101
+
+
+@dataclass(frozen=True, eq=False)
+class InputForm:
+    """The grid on which input functions were given; new inputs must be on the same one."""
+
+    grid_points: tuple[np.ndarray, ...]
+
+    def check(self, owner: object, other: InputForm | None) -> None:
+        """Refuse input functions on another grid; plain arrays are taken to be on it."""
+        if other is None:
+            return
+        same = len(self.grid_points) == len(other.grid_points) and all(
+            len(one) == len(two) and np.allclose(one, two)
+            for one, two in zip(self.grid_points, other.grid_points, strict=True)
+        )
+        if not same:
+            raise DataError(
+                f"{type(owner).__name__}: the input functions are on another grid than those of the fit. Evaluate them "
+                "there first: X.to_grid(grid_points)."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class CurveForm:
+    """How output curves came, so that predictions go out as an ``FDataGrid``."""
+
+    grid_points: tuple[np.ndarray, ...] | None
+    settings: dict[str, Any]
+
+    def close(self, values: Any, grid: Any) -> Any:
+        """Return predictions on a grid as an ``FDataGrid``."""
+        import skfda
+
+        points = (np.asarray(grid),) if self.grid_points is None else self.grid_points
+        values = np.asarray(values)
+        n, sizes = len(values), [len(one) for one in points]
+        return skfda.FDataGrid(values.reshape(n, *sizes, -1), points, **self.settings)
+
+
+def open_inputs(X: Any) -> tuple[np.ndarray, InputForm]:
+    """Return sampled input functions as rows, shape (n, T·q), and their grid."""
+    if not hasattr(X, "data_matrix"):
+        raise UnsupportedError(
+            f"Inputs that are functions must be an FDataGrid; got {type(X).__name__}. Evaluate it first: X.to_grid()."
+        )
+    return np.asarray(X.data_matrix, dtype=float).reshape(len(X), -1), InputForm(tuple(map(np.asarray, X.grid_points)))
+
+
+def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
+    """Return curves as an array or a list of (points, values), their grid, and the form of predictions."""
+    names = {"argument_names": Y.argument_names, "coordinate_names": Y.coordinate_names}
+    if hasattr(Y, "start_indices"):
+        ends = np.append(Y.start_indices[1:], len(Y.points))
+        real = Y.dim_codomain == 1
+        pairs = [
+            (Y.points[a:b], Y.values[a:b, 0] if real else Y.values[a:b])
+            for a, b in zip(Y.start_indices, ends, strict=True)
+        ]
+        return pairs, grid, CurveForm(None, names)
+    if not hasattr(Y, "data_matrix"):
+        low, high = Y.domain_range[0]
+        Y = Y.to_grid(np.linspace(low, high, BASIS_POINTS))
+    points = tuple(map(np.asarray, Y.grid_points))
+    values = np.asarray(Y.data_matrix, dtype=float).reshape(len(Y), -1, Y.dim_codomain)
+    own = points[0] if len(points) == 1 else np.stack([axis.ravel() for axis in np.meshgrid(*points, indexing="ij")], 1)
+    if grid is not None and not (np.shape(grid) == own.shape and np.allclose(np.asarray(grid, dtype=float), own)):
+        raise parameter_error(
+            owner, "grid", grid, "None, or the grid of the FDataGrid", "Curves of scikit-fda bring their own grid."
+        )
+    form = CurveForm(points, names | {"domain_range": Y.domain_range})
+    return (values[:, :, 0] if Y.dim_codomain == 1 else values), own, form
+
+
+@dataclass(frozen=True, eq=False)
+class _Orthonormal:
+    """ψ = C φ for the functions φ of a basis of scikit-fda: orthonormal for the uniform measure on its domain."""
+
+    basis: Any
+    mixing: np.ndarray
+    derivative: int = 0
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        functions = self.basis.derivative(order=1) if self.derivative else self.basis
+        return np.asarray(functions(np.asarray(points)[:, 0]))[:, :, 0].T @ self.mixing
+
+
+def as_basis(basis: Any, spectrum: Any = None) -> FunctionBasis:
+    """Return a basis of scikit-fda as one of functions of θ, made orthonormal for the uniform measure on its domain.
+
+    Parameters
+    ----------
+    basis : skfda.representation.basis.Basis
+        On an interval, such as ``FourierBasis`` or ``BSplineBasis``.
+    spectrum : array-like of shape (n_basis,), optional
+        Eigenvalues λ_j > 0 of the output kernel Σ_j λ_j ψ_j ⊗ ψ_j; 1/(1 + j)² for j = 0, 1, ... by default.
+    """
+    size = basis.n_basis
+    low, high = basis.domain_range[0]
+    values, vectors = np.linalg.eigh(np.asarray(basis.gram_matrix()) / (high - low))
+    if values[0] <= 1e-12 * values[-1]:
+        raise DataError(f"as_basis: the functions of {basis} are not linearly independent.")
+    mixing = vectors / np.sqrt(values) @ vectors.T  # the orthonormal functions nearest to those of the basis
+    spectrum = 1 / (1 + np.arange(size)) ** 2.0 if spectrum is None else np.asarray(spectrum, dtype=float)
+    return FunctionBasis(_Orthonormal(basis, mixing), spectrum)
