@@ -4,6 +4,7 @@ from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
 from mercer.linalg.kronecker import Kronecker, KroneckerEigen
 from mercer.linalg.operators import Dense, LinearOperator, LowRank, Masked
+from mercer.linalg.pairs import PairFactors, PairGram
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "LinearOperator",
     "LowRank",
     "Masked",
+    "PairFactors",
+    "PairGram",
     "congruence",
     "conjugate_gradient",
     "eigh",

@@ -18,6 +18,7 @@ def conjugate_gradient(
     init: Any = None,
     tolerance: float = 1e-10,
     max_iter: int = 1000,
+    stop: Callable[[Any, Any], bool] | None = None,
 ) -> tuple[Any, int, float]:
     """Solve ``apply(x) = rhs`` for a self-adjoint positive definite map in the plain inner product.
 
@@ -35,6 +36,8 @@ def conjugate_gradient(
         Stop at ‖rhs − apply(x)‖ ≤ tolerance·‖rhs‖.
     max_iter : int, default=1000
         Limit on the number of steps.
+    stop : callable, optional
+        Called as ``stop(x, residual)`` before each step; returning True ends the iteration.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def conjugate_gradient(
     product = float(xp.sum(residual * shaped))
     relative = float(xp.sqrt(xp.sum(residual * residual))) / size
     for n_iter in range(1, max_iter + 1):
-        if relative <= tolerance or product <= 0:
+        if relative <= tolerance or product <= 0 or (stop is not None and stop(x, residual)):
             return x, n_iter - 1, relative
         image = apply(direction)
         curvature = float(xp.sum(direction * image))

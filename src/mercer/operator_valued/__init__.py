@@ -4,11 +4,13 @@ from mercer.operator_valued.bases import Basis, BoundBasis, FunctionBasis, Nystr
 from mercer.operator_valued.components import BoundComponents, check_output_matrix, leading_components
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import BoundExpansion, ExpansionKernel
+from mercer.operator_valued.pairs import BoundPairs
 from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBasis, LaplacianBasis
 
 __all__ = [
     "Decomposable",
     "BoundDecomposable",
+    "BoundPairs",
     "BoundExpansion",
     "ExpansionKernel",
     "Basis",

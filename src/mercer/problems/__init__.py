@@ -1,8 +1,9 @@
 """The one problem, primal and dual: the only place that knows a scale factor or an intercept."""
 
 from mercer.problems.certificate import Certificate
+from mercer.problems.curves import CurveLoss, curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.monotone import MonotoneProblem
 from mercer.problems.primal import PrimalProblem
 
-__all__ = ["Certificate", "DualProblem", "MonotoneProblem", "PrimalProblem"]
+__all__ = ["Certificate", "CurveLoss", "DualProblem", "MonotoneProblem", "PrimalProblem", "curve_problem"]

@@ -6,15 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mercer.backend import namespace
-from mercer.linalg import Dense, conjugate_gradient, solve
+from mercer.linalg import Dense, LinearOperator, PairGram, solve
+from mercer.linalg.operators import DENSE_LIMIT
 from mercer.losses.square import Square
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.features import distinct
+from mercer.solvers.observed import solve_observed
 from mercer.solvers.quadratic import RidgeStep
 from mercer.solvers.reduction import thin_eigen
 
 __all__ = ["ClosedForm"]
+
+#: observations at points of their own up to which a dense factorisation is taken
+FEW_PAIRS = 2000
+#: distinct eigenvalues of an output matrix up to which a factorisation each is cheaper than one eigendecomposition
+FEW_EIGENVALUES = 10
 
 
 @dataclass(eq=False, repr=False)
@@ -23,14 +33,16 @@ class ClosedForm(Solver):
 
     On a complete grid: eigendecompositions of both Gram matrices, after which each further λ costs two thin products
     (:meth:`path`); a Cholesky factorisation where the output kernel has one eigenvalue only. With missing entries:
-    conjugate gradients in the eigen-coordinates, preconditioned by the spectrum.
+    conjugate gradients in the eigen-coordinates, preconditioned by the spectrum and, where this is slow, by an exact
+    block of the leading coordinates. With curves at points of their own (:class:`~mercer.linalg.PairGram`): a dense
+    factorisation up to 2 000 observations, conjugate gradients beyond.
 
     Parameters
     ----------
     tol : float, default=1e-8
         Bound on the relative duality gap (checked, and reached by construction on a complete grid).
     max_iter : int, default=1000
-        Conjugate-gradient steps, with missing entries.
+        Conjugate-gradient steps, with missing entries or many points.
     """
 
     tol: float = 1e-8
@@ -44,23 +56,25 @@ class ClosedForm(Solver):
             raise self.refuse(f"the loss is {problem.loss!r}", "Use ADMM or solver='auto'.")
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        n_iter = 1
-        if problem.measure.observed is not None:
-            A, n_iter = self._masked(problem)
-        elif self._one_eigenvalue(problem):
-            A = self._cholesky(problem)
+        if _iterative(problem):
+            A, n_iter, certificate = solve_observed(problem, self.tol, self.max_iter)
         else:
-            A = RidgeStep(problem, thin_eigen(problem, 0.0))(problem.Y)
-        A = problem.feasible(A)
-        certificate = problem.certificate(A)
+            A, n_iter = problem.feasible(self._direct(problem)), 1
+            certificate = problem.certificate(A)
         monitor.done(n_iter, certificate)
         return monitor.result(A, certificate, n_iter, None if n_iter >= self.max_iter else "stalled")
+
+    @staticmethod
+    def _direct(problem: DualProblem) -> Any:
+        groups = _decoupled(problem)
+        if groups is None:
+            return RidgeStep(problem, thin_eigen(problem, 0.0))(problem.Y)
+        return _cholesky(problem, groups)
 
     def path(self, problem: DualProblem, alphas: Sequence[float]) -> Iterator[SolverResult]:
         """Yield the results for several values of λ; ``problem.alpha`` itself is not used."""
         self.check(problem)
-        complete = problem.measure.observed is None
-        eigen = thin_eigen(problem, 0.0) if complete else None
+        eigen = None if _iterative(problem) else thin_eigen(problem, 0.0)
         for alpha in alphas:
             at_alpha = problem.with_alpha(alpha)
             if eigen is None or problem.trivial:
@@ -70,60 +84,70 @@ class ClosedForm(Solver):
             certificate = at_alpha.certificate(A)
             yield Monitor(self, None).result(A, certificate, 1, "stalled")
 
-    @staticmethod
-    def _one_eigenvalue(problem: DualProblem) -> bool:
-        """Whether the whitened output Gram is a multiple of the identity, so that one factorisation is enough."""
-        right = problem.gram.right
-        if right.shape[0] == 1:
-            return True
-        if not isinstance(right, Dense):
-            return False
-        xp = namespace(right.matrix)
-        diagonal = xp.linalg.diagonal(right.matrix)
-        spread = float(xp.max(diagonal) - xp.min(diagonal))
-        off = float(xp.max(xp.abs(right.matrix))) if right.shape[0] else 0.0
-        rest = float(xp.sum(xp.abs(right.matrix))) - float(xp.sum(xp.abs(diagonal)))
-        return max(spread, rest) <= 1e-14 * off
 
-    @staticmethod
-    def _cholesky(problem: DualProblem) -> Any:
-        """(𝐊/(λn) + I)⁻¹ of the targets and, for the intercept, of ones."""
-        xp = namespace(problem.Y)
-        value = float(problem.gram.right.diagonal()[0])
-        gram, Y = problem.gram, problem.Y
-        if value <= 0:
-            return Y - problem.intercept(xp.zeros_like(Y))[None, :]
+def _iterative(problem: DualProblem) -> bool:
+    """Whether entries are missing, or there are too many observations at points of their own for a dense system."""
+    left = problem.gram.left
+    if problem.measure.observed is not None:
+        return True
+    if not isinstance(left, PairGram) or left.shape[0] <= FEW_PAIRS:
+        return False
+    return left.thin or 8 * left.shape[0] ** 2 > DENSE_LIMIT
+
+
+def _decoupled(problem: DualProblem) -> list[tuple[float, Any]] | None:
+    """Return the distinct eigenvalues of the whitened output Gram and bases of their eigenspaces, if they are few.
+
+    None stands for the identity, where there is one eigenvalue only. Pairs take a factorisation for each of a few
+    eigenvalues, grids one at most: there the two eigendecompositions are small.
+    """
+    right = problem.gram.right
+    if _one_eigenvalue(right):
+        return [(float(right.diagonal()[0]), None)]
+    if not isinstance(problem.gram.left, PairGram):
+        return None
+    values, vectors = np.linalg.eigh(right.to_dense())
+    groups = distinct(np.maximum(values, 0))
+    if len(groups) > FEW_EIGENVALUES:
+        return None
+    return [(max(float(values[index[0]]), 0.0), vectors[:, index]) for index in groups]
+
+
+def _one_eigenvalue(right: LinearOperator) -> bool:
+    """Whether the whitened output Gram is a multiple of the identity, so that one factorisation is enough."""
+    if right.shape[0] == 1:
+        return True
+    if not isinstance(right, Dense):
+        return False
+    xp = namespace(right.matrix)
+    diagonal = xp.linalg.diagonal(right.matrix)
+    spread = float(xp.max(diagonal) - xp.min(diagonal))
+    off = float(xp.max(xp.abs(right.matrix))) if right.shape[0] else 0.0
+    rest = float(xp.sum(xp.abs(right.matrix))) - float(xp.sum(xp.abs(diagonal)))
+    return max(spread, rest) <= 1e-14 * off
+
+
+def _cholesky(problem: DualProblem, groups: list[tuple[float, Any]]) -> Any:
+    """(𝐊/(λn) + I)⁻¹ of the targets and, for the intercept, of ones, in each eigenspace of the output Gram."""
+    gram, targets = problem.gram, problem.gram.whiten(problem.Y)
+    total = 0.0
+    for value, basis in groups:
+        part = _shifted(problem, value, targets if basis is None else targets @ basis)
+        total = total + (part if basis is None else part @ basis.T)
+    return gram.unwhiten(total)
+
+
+def _shifted(problem: DualProblem, value: float, targets: Any) -> Any:
+    """The same for one eigenvalue of the output Gram and whitened targets."""
+    xp = namespace(targets)
+    left, root = problem.gram.left, problem.gram.left_root
+    root = xp.ones_like(targets[:, 0]) if root is None else root
+    columns = xp.concat([targets, root[:, None]], axis=1) if problem.fit_intercept else targets
+    if value > 0:
         shift = 1 / (problem.scale * value)
-        targets = gram.whiten(Y)
-        if not problem.fit_intercept:
-            return gram.unwhiten(shift * solve(gram.left, shift, targets))
-        root = xp.ones_like(Y[:, 0]) if gram.left_root is None else gram.left_root
-        solved = shift * solve(gram.left, shift, xp.concat([targets, root[:, None]], axis=1))
-        answers, ones = solved[:, :-1], solved[:, -1]
-        nu = (root @ answers) / (root @ ones)
-        return gram.unwhiten(answers - ones[:, None] * nu[None, :])
-
-    def _masked(self, problem: DualProblem) -> tuple[Any, int]:
-        """Solve (I + D^½GᵀMGD^½)b = D^½GᵀMY, with M the mask (centred at each node with an intercept)."""
-        xp = namespace(problem.Y)
-        observed = xp.astype(problem.measure.observed, problem.Y.dtype)
-        weight = observed * problem.sample_weight[:, None]
-        column = xp.sum(weight, axis=0)
-        column = xp.where(column > 0, column, xp.ones_like(column))
-        step = RidgeStep(problem, thin_eigen(problem, 0.0))
-        root = xp.sqrt(step.spectrum)
-
-        def cut(array):
-            if problem.fit_intercept:
-                array = array - (xp.sum(weight * array, axis=0) / column)[None, :]
-            return observed * array
-
-        share = float(xp.mean(observed))
-        b, n_iter, _ = conjugate_gradient(
-            lambda b: b + root * step.analyse(cut(step.synthesise(root * b))),
-            root * step.analyse(cut(problem.Y)),
-            precondition=lambda b: b / (1 + share * step.spectrum),
-            tolerance=1e-12,
-            max_iter=self.max_iter,
-        )
-        return cut(problem.Y - step.synthesise(root * b)), n_iter
+        columns = shift * solve(left, shift, columns)
+    if not problem.fit_intercept:
+        return columns
+    answers, ones = columns[:, :-1], columns[:, -1]
+    nu = (root @ answers) / (root @ ones)
+    return answers - ones[:, None] * nu[None, :]

@@ -8,6 +8,7 @@ from typing import Any
 
 from mercer._params import check_number
 from mercer.backend import namespace
+from mercer.linalg import PairGram
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 
@@ -54,7 +55,8 @@ class ProximalGradient(Solver):
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         xp = namespace(problem.Y)
-        if 8 * problem.shape[0] ** 2 <= STORED_GRAM_LIMIT:
+        pairs = isinstance(problem.gram.left, PairGram)  # fast without its matrix, and it would not store it
+        if not pairs and 8 * problem.shape[0] ** 2 <= STORED_GRAM_LIMIT:
             problem.gram.left.to_dense(STORED_GRAM_LIMIT)  # products are several times faster from now on
         norm = problem.scale * problem.gram.norm2()
         step = 1 / norm if norm > 0 else 1.0

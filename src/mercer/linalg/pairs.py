@@ -1,0 +1,259 @@
+"""The Gram matrix of observations (x_i, θ_ij) at points that differ from curve to curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.backend import require_numpy
+from mercer.exceptions import DataError, UnsupportedError
+from mercer.linalg.eigen import Eigen, congruence, eigh
+from mercer.linalg.operators import DENSE_LIMIT, Dense, LinearOperator, LowRank
+from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+
+__all__ = ["PairFactors", "PairGram"]
+
+#: bytes that the thin factor of the output Gram may take, one row an observation
+FACTOR_LIMIT = 2**28
+#: share of the size beyond which a dense eigendecomposition is cheaper than a thin one
+RANK_SHARE = 0.25
+
+
+class PairGram(LinearOperator):
+    """The N×N matrix 𝐊_pq = K_X[i(p), i(q)] · K_Θ[j(p), j(q)] of N observations, never formed.
+
+    Observation p belongs to the curve i(p) and was made at the point j(p). With K_Θ = G Gᵀ, G thin (a pivoted Cholesky
+    factor to rounding, q columns), a product is a weighted sum over each curve (n × q numbers), one product by
+    K_X and one gathering: O(N q + n² q).
+
+    Parameters
+    ----------
+    inputs : LinearOperator
+        K_X of the n curves.
+    outputs : LinearOperator
+        K_Θ of the distinct points, or :class:`LowRank` where a factor of it is known.
+    rows : array of int of shape (N,)
+        i(p), the curve of each observation, not decreasing.
+    nodes : array of int of shape (N,), optional
+        j(p), the point of each observation; by default observation p is made at point p.
+    scale : array of shape (N,), optional
+        A diagonal D: the operator is D𝐊D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg import Dense
+    >>> K_X = Dense(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> K = PairGram(K_X, Dense(np.eye(2)), rows=np.array([0, 0, 1]), nodes=np.array([0, 1, 1]))
+    >>> K @ np.ones((3, 1))
+    array([[2.],
+           [3.],
+           [3.]])
+    """
+
+    tags = frozenset({"self-adjoint", "psd"})
+
+    def __init__(
+        self, inputs: LinearOperator, outputs: LinearOperator, rows: Any, nodes: Any = None, scale: Any = None
+    ) -> None:
+        remedy = "Put the curves on a common grid, with NaN where nothing was observed."
+        require_numpy("PairGram", remedy, inputs.like, outputs.like)
+        rows = np.asarray(rows)
+        nodes = np.arange(outputs.shape[0]) if nodes is None else np.asarray(nodes)
+        _check_index("rows", rows, inputs.shape[0])
+        _check_index("nodes", nodes, outputs.shape[0])
+        if rows.shape != nodes.shape:
+            raise DataError(f"PairGram: rows and nodes must have one length; got {len(rows)} and {len(nodes)}.")
+        if np.any(np.diff(rows) < 0):
+            raise DataError("PairGram: rows must not decrease: the observations of a curve stand together.")
+        self.inputs, self.rows, self.scale = inputs, rows, scale
+        self.points = _Points(outputs, nodes)
+        self._factors: tuple[float, PairFactors | None] | None = None
+        self._matrix: Any = None
+
+    @property
+    def shape(self):
+        return (len(self.rows), len(self.rows))
+
+    @property
+    def like(self):
+        return self.inputs.like
+
+    @property
+    def adjoint(self):
+        return self
+
+    def apply(self, array):
+        factor = self._factor
+        if factor is None:
+            return self._apply_without_factor(array)
+        if 8 * self.inputs.shape[0] ** 2 <= DENSE_LIMIT:
+            self.inputs.to_dense()  # stored from now on
+        n, q, k = self.inputs.shape[0], factor.shape[1], array.shape[1]
+        sums = np.zeros((n, k, q), dtype=np.result_type(factor, array))
+        for c in range(k):
+            sums[:, c] = self.sum_over_curves(factor * array[:, c, None])
+        spread = (self.inputs @ sums.reshape(n, k * q)).reshape(n, k, q)
+        return np.stack([np.einsum("pq,pq->p", factor, spread[self.rows, c]) for c in range(k)], axis=1)
+
+    def sum_over_curves(self, values: np.ndarray) -> np.ndarray:
+        """Return Σ_{p: i(p) = i} v_p for each curve i, from one row an observation; shape (n, ...)."""
+        sums = np.zeros((self.inputs.shape[0], *values.shape[1:]), dtype=values.dtype)
+        if len(values):
+            first = np.flatnonzero(np.diff(self.rows, prepend=-1))
+            sums[self.rows[first]] = np.add.reduceat(values, first, axis=0)
+        return sums
+
+    @property
+    def thin(self) -> bool:
+        """Whether K_Θ has a thin factor on these points, so that products are fast."""
+        return self.points.factor is not None
+
+    @cached_property
+    def _factor(self) -> np.ndarray | None:
+        """The rows of G for the observations, scaled, or None where it is not thin enough."""
+        thin = self.points.factor
+        if thin is None:
+            return None
+        factor = thin[self.points.nodes]
+        return factor if self.scale is None else factor * self.scale[:, None]
+
+    def _apply_without_factor(self, array: np.ndarray) -> np.ndarray:
+        """Store the matrix if it is small; otherwise look at one column at a time, which takes long but no memory."""
+        if self._matrix is None and 8 * self.shape[0] ** 2 <= FACTOR_LIMIT:
+            self._matrix = self._dense()
+        if self._matrix is not None:
+            return self._matrix @ array
+        product = np.zeros(array.shape, dtype=np.result_type(self.like, array))
+        for p in range(self.shape[0]):
+            product += self.column(p)[:, None] * array[p]
+        return product
+
+    def diagonal(self):
+        values = self.inputs.diagonal()[self.rows] * self.points.operator.diagonal()[self.points.nodes]
+        return values if self.scale is None else values * self.scale**2
+
+    def column(self, index: int) -> Any:
+        """Return one column, for algorithms that look at few of them."""
+        values = _column(self.inputs, self.rows[index])[self.rows]
+        values = values * _column(self.points.operator, self.points.nodes[index])[self.points.nodes]
+        return values if self.scale is None else values * self.scale * self.scale[index]
+
+    def _dense(self):
+        left, right, nodes = self.inputs.to_dense(), self.points.operator.to_dense(), self.points.nodes
+        matrix = np.empty(self.shape, dtype=np.result_type(left, right))
+        for first in range(0, len(matrix), 256):  # two more matrices of this size are not made
+            block = slice(first, first + 256)
+            np.multiply(left[self.rows[block]][:, self.rows], right[nodes[block]][:, nodes], out=matrix[block])
+        if self.scale is not None:
+            matrix *= self.scale[:, None]
+            matrix *= self.scale[None, :]
+        return matrix
+
+    def factors(self, tolerance: float = 0.0) -> PairFactors | None:
+        """Return thin factors of both Gram matrices that leave out at most ``tolerance`` of the trace of 𝐊.
+
+        None where K_Θ has no thin factor. The last answer is kept and serves every request that is not more exact.
+        """
+        if self._factors is None or self._factors[0] > tolerance:
+            self._factors = (tolerance, self._factorise(tolerance))
+        return self._factors[1]
+
+    def _factorise(self, tolerance: float) -> PairFactors | None:
+        if self._factor is None:
+            return None
+        weight = np.ones(len(self.rows)) if self.scale is None else self.scale**2
+        mass = self.sum_over_curves(weight)
+        mass = np.where(mass > 0, mass, max(float(mass.max(initial=0.0)), 1.0))  # a curve without any observation
+        # what is left out of K_X costs at most its own trace, in this metric, times the largest K_Θ[j, j]
+        top = float(self.points.operator.diagonal().max(initial=0.0))
+        left = eigh(congruence(self.inputs, np.sqrt(mass)), tolerance / top if top > 0 else 0.0)
+        values, turn = np.linalg.eigh(self._factor.T @ self._factor / weight.sum())
+        order = np.argsort(values)[::-1]
+        order = order[values[order] > np.finfo(float).eps * values[order[:1]]]
+        return PairFactors(
+            left.vectors / np.sqrt(mass)[:, None],
+            left.values,
+            self._factor @ turn[:, order],
+            values[order],
+            left.trace_left_out * top,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PairFactors:
+    """D𝐊D ≈ ΦΦᵀ with Φ_{p,(a,b)} = √σ_a · left[i(p), a] · right[p, b], one column for each pair (a, b).
+
+    ``left`` (n, r) and ``right`` (N, q) are turned such that ΦᵀΦ ≈ diag(σ_a τ_b), which is exact when all curves are
+    observed at the same points with the same weights up to a factor. ``values`` is σ, ``pooled`` is τ.
+    """
+
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+    pooled: np.ndarray
+    trace_left_out: float = 0.0
+
+
+class _Points:
+    """K_Θ of the distinct points and the point of each observation; shared by scaled copies of a Gram operator."""
+
+    def __init__(self, operator: LinearOperator, nodes: np.ndarray) -> None:
+        self.operator, self.nodes = operator, nodes
+
+    @cached_property
+    def factor(self) -> np.ndarray | None:
+        """G with G Gᵀ = K_Θ up to rounding, or None where N rows of it would take too much memory."""
+        if isinstance(self.operator, LowRank):
+            return self.operator.factor
+        operator = self.operator if hasattr(self.operator, "column") else Dense(self.operator.to_dense())
+        most = max(FACTOR_LIMIT // (8 * max(len(self.nodes), 1)), 1)
+        trace = float(np.sum(operator.diagonal()))
+        return pivoted_cholesky(operator, np.finfo(float).eps * trace, max_rank=min(most, operator.shape[0]))
+
+
+def _check_index(name: str, index: np.ndarray, size: int) -> None:
+    if index.ndim != 1 or not np.issubdtype(index.dtype, np.integer):
+        raise DataError(f"PairGram: {name} must be a one-dimensional array of integers; got {index.dtype}.")
+    if len(index) and (index.min() < 0 or index.max() >= size):
+        raise DataError(f"PairGram: {name} must be in 0, ..., {size - 1}; got {index.min()} to {index.max()}.")
+
+
+def _column(operator: Any, index: int) -> np.ndarray:
+    if hasattr(operator, "column"):
+        return operator.column(int(index))
+    unit = np.zeros((operator.shape[0], 1))
+    unit[index] = 1.0
+    return (operator @ unit)[:, 0]
+
+
+@congruence.register
+def _(operator: PairGram, scale: Any) -> LinearOperator:
+    both = scale if operator.scale is None else operator.scale * scale
+    scaled = PairGram(operator.inputs, operator.points.operator, operator.rows, operator.points.nodes, both)
+    scaled.points = operator.points  # its factor is the same
+    return scaled
+
+
+@eigh.register
+def _(operator: PairGram, tolerance: float = 0.0, max_rank_share: float = RANK_SHARE) -> Eigen:
+    """Thin where the rank is small, dense up to the guard of ``to_dense``, refused beyond."""
+    size = operator.shape[0]
+    large, most = 8 * size**2 > DENSE_LIMIT, int(max_rank_share * size)
+    if large:  # no other way: as many columns as fit
+        most = DENSE_LIMIT // (8 * size)
+        tolerance = max(tolerance, float(np.finfo(float).eps * np.sum(operator.diagonal())))
+    if tolerance > 0 and size > 100:
+        factor = pivoted_cholesky(operator, tolerance / 2, max_rank=most)
+        if factor is not None:
+            thin = eigh(LowRank(factor), tolerance / 2)
+            return Eigen(thin.values, thin.vectors, thin.trace_left_out + tolerance / 2)
+    if large:
+        raise UnsupportedError(
+            f"The Gram matrix of {size} observations has no thin eigenbasis at this tolerance, and the dense one would "
+            "take too much memory. Use solver='proximal_gradient', a smoother kernel, a larger tol or a common grid."
+        )
+    return eigh(Dense(operator.to_dense(), operator.tags), tolerance)

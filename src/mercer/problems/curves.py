@@ -1,0 +1,213 @@
+"""Losses of whole curves on observations that are stored one a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._params import check_number
+from mercer.backend import require_numpy
+from mercer.exceptions import DataError, parameter_error
+from mercer.linalg import Kronecker, PairGram
+from mercer.losses.base import Loss
+from mercer.losses.domain import observed_only, residual
+from mercer.losses.prox import rescale_rows
+from mercer.measures import Measure
+from mercer.problems.dual import DualProblem
+
+__all__ = ["CurveLoss", "curve_problem"]
+
+#: where norms live: one number, of weight 1
+NUMBER = Measure(np.zeros(1), np.ones(1))
+
+
+@dataclass(eq=False, repr=False)
+class CurveLoss(Loss):
+    """A loss of norms of curves, on (N, p) arrays whose rows are observations of the curves.
+
+    The rows of one curve share its norm ‖r_i‖² = Σ_j η_ij |r_ij|². The value (and the conjugate) of a row is that of
+    its curve divided by Σ_j η_ij, so that a mean over rows with weights ∝ s_i η_ij is a mean over curves with weights
+    s_i; gradients and proxes turn each curve as a whole. Pointwise losses need none of this.
+
+    Parameters
+    ----------
+    loss : Loss
+        A loss of norms, for instance ``Huber(0.5, "norm")``.
+    rows : array of int of shape (N,)
+        The curve of each row, not decreasing.
+    weights : array of shape (N,)
+        η, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Huber
+    >>> from mercer.measures import Measure
+    >>> loss = CurveLoss(Huber(2.0), np.array([0, 0, 1]), np.array([0.5, 0.5, 1.0]))
+    >>> one = Measure(np.zeros(1), np.ones(1))
+    >>> loss.value(np.array([[1.5], [0.0], [1.0]]), np.zeros((3, 1)), one)
+    array([0.5625, 0.5625, 0.5   ])
+    """
+
+    loss: Loss
+    rows: Any
+    weights: Any
+
+    pointwise = False
+    #: rows belong together: a solver that works in blocks of rows must take all of them at once
+    couples_rows = True
+
+    def _check(self) -> None:
+        if not isinstance(self.loss, Loss) or getattr(self.loss, "geometry", None) != "norm":
+            allowed = "a loss of norms of residuals (geometry='norm')"
+            hint = "For instance Huber(0.5, 'norm'). A pointwise loss needs no CurveLoss."
+            raise parameter_error(self, "loss", self.loss, allowed, hint)
+        require_numpy(self, "Put the curves on a common grid.", self.rows, self.weights)
+        _check_weights("CurveLoss", self.rows, self.weights)
+        new = np.diff(self.rows, prepend=self.rows[:1]) != 0  # but for the first
+        self._first = np.concatenate([[0], np.flatnonzero(new)])
+        self._curve = np.cumsum(new)  # the position of the curve of each row among those that have rows
+        self._mass = self._sums(self.weights)[self._curve]
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """Whether the gradient is Lipschitz."""
+        return self.loss.smooth
+
+    @property
+    def growth(self) -> int:  # type: ignore[override]
+        """How the loss grows with the residuals."""
+        return self.loss.growth
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss of norms gives its conjugate and the prox of it."""
+        return self.loss.has_conjugate
+
+    # A loss of norms is a function f(‖r‖) of one number: each map is that of the number, with y = ‖r‖ or y = 0.
+
+    def value(self, Y: Any, U: Any, measure: Measure) -> Any:
+        """Return f(‖r_i‖)/Σ_j η_ij in each row of curve i."""
+        norms = self._norms(residual(Y, U, measure), measure)
+        return self.loss.value(norms, 0 * norms, NUMBER)[self._curve] / self._mass
+
+    def gradient(self, Y: Any, U: Any, measure: Measure) -> Any:
+        """Return −f'(‖r_i‖)·r/‖r_i‖, row by row."""
+        r = residual(Y, U, measure)
+        norms = self._norms(r, measure)
+        return self._turn(r, norms, self.loss.gradient(norms, 0 * norms, NUMBER))
+
+    def prox(self, Y: Any, Z: Any, t: float, measure: Measure) -> Any:
+        """Return the proxes of the curves, row by row."""
+        r = residual(Y, Z, measure)
+        norms = self._norms(r, measure)
+        return Z + self._turn(r, norms, self.loss.prox(norms, 0 * norms, t, NUMBER))
+
+    def conjugate(self, Y: Any, A: Any, measure: Measure) -> Any:
+        """Return (f*(‖a_i‖) − ⟨a_i, y_i⟩)/Σ_j η_ij in each row of curve i."""
+        A = observed_only(A, measure)
+        norms = self._norms(A, measure)
+        linear = self._sums(self.weights * measure.inner(A, Y))
+        return (self.loss.conjugate(0 * norms, norms, NUMBER) - linear)[self._curve] / self._mass
+
+    def conjugate_prox(self, Y: Any, Z: Any, t: float, measure: Measure) -> Any:
+        """Return the proxes of the conjugates of the curves, row by row."""
+        shifted = observed_only(Z + t * Y, measure)
+        norms = self._norms(shifted, measure)
+        return self._turn(shifted, norms, self.loss.conjugate_prox(0 * norms, norms, t, NUMBER))
+
+    def _sums(self, values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, self._first)
+
+    def _norms(self, values: np.ndarray, measure: Measure) -> np.ndarray:
+        """‖r_i‖ of each curve, shape (n, 1)."""
+        if len(values) != len(self.rows):
+            raise DataError(f"CurveLoss: the arrays must have {len(self.rows)} rows; got {len(values)}.")
+        return np.sqrt(self._sums(self.weights * measure.inner(values, values)))[:, None]
+
+    def _turn(self, values: np.ndarray, norms: np.ndarray, new_norms: np.ndarray) -> np.ndarray:
+        """Give each curve a new norm, which may be negative; curves of norm 0 stay as they are."""
+        return rescale_rows(values, norms[self._curve, 0], new_norms[self._curve, 0])
+
+
+def curve_problem(
+    gram: Kronecker,
+    loss: Loss,
+    Y: Any,
+    rows: Any,
+    alpha: float,
+    *,
+    weights: Any = None,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+) -> DualProblem:
+    """Return the problem of curves that were observed at points of their own.
+
+    ::
+
+        min  (1/Σ_i s_i) Σ_i s_i L_i(h(x_i) + b) + (λ/2) ‖h‖²,      b ∈ R^p with an intercept
+
+    with L_i = Σ_j η_ij ℓ(y_ij, ·) for a pointwise loss, or f((Σ_j η_ij |r_ij|²)^½) for a loss of norms, which becomes a
+    :class:`CurveLoss`. The problem is a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij.
+    As these are scaled to mean 1, its λ and its objective are those above times Σ_i s_i / Σ_ij s_i η_ij, which is 1 if
+    the weights of each curve sum to 1.
+
+    Parameters
+    ----------
+    gram : Kronecker
+        𝐊 ⊗ A without weights, from :meth:`~mercer.operator_valued.BoundPairs.gram`.
+    loss : Loss
+        The loss.
+    Y : array of shape (N, p)
+        Observations; NaN marks a component that was not observed.
+    rows : array of int of shape (N,)
+        The curve of each observation, not decreasing.
+    alpha : float
+        λ > 0.
+    weights : array of shape (N,), optional
+        η; by default one over the number of observations of the curve.
+    sample_weight : array of shape (n,), optional
+        s; ones by default.
+    fit_intercept : bool, default=False
+        Whether to add a free constant b ∈ R^p.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Huber
+    >>> from mercer.operator_valued import BoundPairs
+    >>> from mercer.solvers import ADMM
+    >>> X, rows = np.array([[0.0], [1.0]]), np.array([0, 0, 1])
+    >>> pairs = BoundPairs(Gaussian(1.0), Gaussian(5.0), rows, np.array([0.1, 0.7, 0.4]))
+    >>> Y = np.array([[1.0], [0.5], [2.0]])
+    >>> problem = curve_problem(pairs.gram(X), Huber(0.5), Y, rows, alpha=0.1)
+    >>> ADMM(tol=1e-4).solve(problem).converged
+    True
+    """
+    check_number("curve_problem", "alpha", alpha, low=0)
+    rows = np.asarray(rows)
+    n = gram.left.inputs.shape[0] if isinstance(gram.left, PairGram) else int(rows.max(initial=-1)) + 1
+    counts = np.bincount(rows, minlength=n)
+    weights = 1.0 / counts[rows] if weights is None else np.asarray(weights, dtype=float)
+    _check_weights("curve_problem", rows, weights)
+    of_curves = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if of_curves.shape != (n,):
+        raise DataError(f"curve_problem: sample_weight must have shape {(n,)}; got {of_curves.shape}.")
+    if getattr(loss, "geometry", None) == "norm":
+        loss = CurveLoss(loss, rows, weights)
+    each = of_curves[rows] * weights
+    p = gram.right.shape[0]
+    measure = Measure(np.arange(float(p)), np.ones(p))
+    scale = float(of_curves.sum() / each.sum())
+    uniform = bool(np.all(each == each[0]))
+    return DualProblem(gram, loss, Y, measure, scale * alpha, None if uniform else each, fit_intercept)
+
+
+def _check_weights(owner: str, rows: np.ndarray, weights: np.ndarray) -> None:
+    if rows.ndim != 1 or not len(rows) or weights.shape != rows.shape or np.any(np.diff(rows) < 0):
+        raise DataError(f"{owner}: rows (not decreasing) and weights must be of one length, at least 1.")
+    if not np.all(np.isfinite(weights)) or not np.all(weights > 0):
+        raise DataError(f"{owner}: weights must be positive and finite; drop observations of weight 0.")
