@@ -91,7 +91,7 @@ class ScatteredCurves:
 
     @property
     def n_components(self) -> int:
-        """p."""
+        """Number of components p of a value."""
         return int(self.values.shape[1])
 
     @property

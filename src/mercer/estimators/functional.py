@@ -71,7 +71,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
-        By name, κ is 1.345 times the median size of ridge residuals and ε is that size; ``Huber(kappa=0.5)`` is taken literally.
+        By name, κ is 1.345 times the median size of ridge residuals and ε is that size; ``Huber(kappa=0.5)`` is taken
+        literally.
     geometry : {"norm", "pointwise"}, default=None
         Whether a loss given by name is one of whole curves (the default) or of each of their points.
     representation : "nodes", "eigen" or Basis, default="nodes"
@@ -299,8 +300,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 X = take_columns(X, self._columns)
         if len(curves) < 2:
             raise DataError(
-                f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive weight at "
-                "least."
+                f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive "
+                "weight at least."
             )
         if isinstance(curves, GridCurves):
             values, layout = curves.values, curves
@@ -316,7 +317,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         return check_output_matrix(self, self.output_matrix, curves.n_components)
 
     def _in_units(self, X, curves, weight, bound, loss, alpha, automatic):
-        """Return the loss with a threshold in units of ridge residuals, and λ in those of a loss that grows like |r|."""
+        """Return the loss with a threshold in units of ridge residuals, and λ in those of a loss like |r|."""
         ridge = pose(curves, bound, X, Square(), alpha, weight, self.fit_intercept)
         if automatic:
             residuals = ClosedForm(tol=1e-3).solve(ridge).coef
@@ -383,7 +384,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         return self._shape_at(self._evaluate(self._validated(X, "predict_function"), points), points)
 
     def predict_derivative(self, X, points, *, extrapolate=False):
-        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth output kernel."""
+        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth k_Θ."""
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
         if points.shape[1] != 1:

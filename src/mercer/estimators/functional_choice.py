@@ -38,7 +38,7 @@ def default_output_kernels(nodes: Measure, has_grid: bool) -> list[Kernel]:
     """Return the candidates for k_Θ where none is given: identity for mere columns, Gaussians of falling scale."""
     if not has_grid or len(nodes) == 1:
         return [Identity()]
-    widest = Gaussian("median").adapt(nodes.points)
+    widest: Any = Gaussian("median").adapt(nodes.points)
     return [Gaussian(float(widest.gamma) * divisor**2) for divisor in DIVISORS]
 
 

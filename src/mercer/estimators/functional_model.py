@@ -152,7 +152,9 @@ def total_variation(curves: GridCurves | ScatteredCurves, weight: Any = None) ->
 def mean_function(
     intercept: Any, nodes: Measure | None, output_kernel: Kernel, points: np.ndarray, derivative: bool = False
 ) -> Any:
-    """Return the intercept at any points, shape (k·p,): at the nodes b itself, and in between
+    """Return the intercept at any points, shape (k·p,): at the nodes it is b itself.
+
+    In between it is
 
     - on the line the straight lines through b, constant beyond;
     - in the plane and beyond the interpolant of b by the output kernel;

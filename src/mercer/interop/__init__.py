@@ -1,1 +1,1 @@
-"""Data of other libraries. A module here is loaded only when one of their objects arrives; nothing is imported before."""
+"""Data of other libraries: a module here is loaded only when one of their objects arrives."""

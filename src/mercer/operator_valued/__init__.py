@@ -10,6 +10,9 @@ from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBa
 __all__ = [
     "Decomposable",
     "BoundDecomposable",
+    "BoundComponents",
+    "check_output_matrix",
+    "leading_components",
     "BoundPairs",
     "BoundExpansion",
     "ExpansionKernel",
