@@ -9,12 +9,20 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from mercer.datasets import LANDMARKS, contaminate_curves, drop_observations, emotion_coordinates, make_faces
+from mercer import FunctionalRegressor
+from mercer.datasets import (
+    LANDMARKS,
+    contaminate_curves,
+    drop_observations,
+    emotion_coordinates,
+    make_curves,
+    make_faces,
+)
 from mercer.exceptions import DataError, MercerError, UnsupportedError
 from mercer.losses import EpsilonRidge, Huber
 from mercer.plotting import CurvesDisplay, FaceMorphDisplay, RobustnessProfileDisplay, SparsityProfileDisplay
@@ -263,7 +271,7 @@ def test_robustness_profile_is_cross_validated(spoilt):
 
 def test_profiles_of_names_pipelines_and_scorers(spoilt):
     X, Y = spoilt
-    settings = {"values": [0.5, 1.0], "cv": LeaveOneOut()}
+    settings = {"values": [0.5, 1.0], "cv": KFold(4)}
     direct = RobustnessProfileDisplay.from_estimator(Location(Huber(geometry="pointwise")), X, Y, **settings)
     named = RobustnessProfileDisplay.from_estimator(Location("huber", geometry="pointwise"), X, Y, **settings)
     np.testing.assert_allclose(direct.errors, named.errors)
@@ -275,11 +283,18 @@ def test_profiles_of_names_pipelines_and_scorers(spoilt):
     scored = RobustnessProfileDisplay.from_estimator(
         Location("huber"), X, Y, scoring="neg_mean_absolute_error", **settings
     )
-    assert scored.errors[0] == pytest.approx(np.mean(np.abs(Y - _without_each(Location(Huber(0.5)), X, Y))))
+    assert scored.errors[0] == pytest.approx(np.mean(np.abs(Y - _out_of_fold(Location(Huber(0.5)), X, Y))))
 
 
-def _without_each(estimator, X, Y):
-    return np.vstack([estimator.fit(X[train], Y[train]).predict(X[test]) for train, test in LeaveOneOut().split(X)])
+def test_random_splits_are_the_same_for_all_values(spoilt):
+    X, Y = spoilt
+    for cv in (ShuffleSplit(3), (split for split in KFold(3).split(X))):
+        display = RobustnessProfileDisplay.from_estimator(Location("huber"), X, Y, values=[50.0, 100.0], cv=cv)
+        np.testing.assert_allclose(display.errors, display.ridge_error)  # all three are the mean curve
+
+
+def _out_of_fold(estimator, X, Y):
+    return np.vstack([estimator.fit(X[train], Y[train]).predict(X[test]) for train, test in KFold(4).split(X)])
 
 
 def test_robustness_profile_says_how_much_is_gained():
@@ -291,6 +306,22 @@ def test_robustness_profile_says_how_much_is_gained():
     assert alone.ridge_ is None
     assert texts(alone.labels_) == ["κ = 0.5"]
     assert alone.ax_.get_xscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        (np.linspace(0.05, 6, 30), "linear"),
+        (np.geomspace(0.05, 6, 30), "log"),
+        (np.geomspace(1, 5, 9), "linear"),
+        ([0.0, 1.0, 100.0], "linear"),
+        ([0.3], "linear"),
+    ],
+)
+def test_axes_are_logarithmic_for_values_that_are_even_there(values, scale):
+    assert RobustnessProfileDisplay(values, np.ones(len(values))).plot().ax_.get_xscale() == scale
+    shares = np.zeros(len(values))
+    assert SparsityProfileDisplay(values, np.ones(len(values)), shares).plot().ax_.get_xscale() == scale
 
 
 def test_sparsity_profile_counts_zeros(spoilt):
@@ -438,6 +469,55 @@ def test_faces_that_are_refused(face):
             draw()
     with pytest.raises(UnsupportedError, match="SVR has no method predict_function"):
         FaceMorphDisplay.from_estimator(SVR(), face, [[0, 0]])
+
+
+# -- with functional regression ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def curves():
+    data = make_curves(40, 15, random_state=0)
+    return data, FunctionalRegressor("gaussian", output_kernel="gaussian", alpha=1e-2, grid=data.grid)
+
+
+def test_curves_of_a_functional_regressor(curves):
+    data, regressor = curves
+    Y = drop_observations(data.Y, "window", 0.3, random_state=0)
+    model = regressor.fit(data.X, Y)
+    display = CurvesDisplay.from_estimator(model, data.X, Y)
+    np.testing.assert_allclose(display.predicted, model.predict(data.X))
+    pairs = [(data.grid[::2], row[::2]) for row in data.Y]
+    scattered = FunctionalRegressor("gaussian", output_kernel="gaussian", alpha=1e-2).fit(data.X, pairs)
+    display = CurvesDisplay.from_estimator(scattered, data.X, pairs)
+    fitted = scattered.predict_function(data.X, data.grid[::2])
+    np.testing.assert_allclose(display.errors, np.sqrt(np.mean((data.Y[:, ::2] - fitted) ** 2, axis=1)))
+    np.testing.assert_allclose(display.grid, scattered.grid_)
+
+
+def test_profiles_of_a_functional_regressor(curves):
+    data, regressor = curves
+    Y, _ = contaminate_curves(data.Y, share=0.1, scale=3.0, random_state=0)
+    regressor.set_params(loss="huber", fit_intercept=False)
+    robust = RobustnessProfileDisplay.from_estimator(regressor, data.X, Y, values=[0.5, 100.0], cv=2)
+    assert robust.errors[1] == pytest.approx(robust.ridge_error, rel=1e-2)  # κ beyond all residuals
+    assert abs(robust.errors[0] / robust.ridge_error - 1) > 0.01
+    assert regressor.loss == "huber"
+    regressor.set_params(loss=EpsilonRidge())
+    sparse = SparsityProfileDisplay.from_estimator(regressor, data.X, data.Y, values=[0.0, 1.0, 100.0], cv=2)
+    assert sparse.zero_shares[0] < sparse.zero_shares[1] < sparse.zero_shares[2] == 1
+    assert sparse.errors[0] == pytest.approx(sparse.ridge_error, rel=1e-2)
+
+
+def test_faces_of_a_functional_regressor():
+    data = make_faces(12, random_state=0)
+    model = FunctionalRegressor("gaussian", output_kernel="gaussian", alpha=1e-3, grid=data.emotions)
+    model.fit(data.X, data.Y)
+    display = FaceMorphDisplay.from_estimator(model, data.X[3], data.emotions, names=data.names)
+    np.testing.assert_allclose(display.faces, model.predict(data.X[3:4])[0], atol=1e-6)
+    with pytest.raises(DataError, match="extrapolate"):
+        FaceMorphDisplay.from_estimator(model, data.X[3], [[0.0, -2.0]])
+    far = FaceMorphDisplay.from_estimator(model, data.X[3], [[0.0, -2.0]], extrapolate=True)
+    assert far.faces.shape == (1, 136)
 
 
 # -- what all share ---------------------------------------------------------------------------------------------

@@ -66,7 +66,9 @@ class FaceMorphDisplay:
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, x, path, *, reference=None, outlines=None, names=None, ax=None):
+    def from_estimator(
+        cls, estimator, x, path, *, extrapolate=False, reference=None, outlines=None, names=None, ax=None
+    ):
         """Predict the face of one input at each point of a path, and draw.
 
         Parameters
@@ -78,6 +80,8 @@ class FaceMorphDisplay:
             The input, for instance a neutral face.
         path : array-like of shape (n_faces, d)
             Points θ, such as ``np.linspace(0, 1, 6)[:, None] * emotion_coordinates(["happy"])``.
+        extrapolate : bool, default=False
+            Whether the path may leave the range of the points that the estimator has seen.
         reference : array-like of shape (2·n_landmarks,), optional
             A face to draw palely behind each of them.
         outlines : list of sequences of int, optional
@@ -94,7 +98,8 @@ class FaceMorphDisplay:
         if x.shape[0] != 1:
             raise DataError(f"{cls.__name__}: x must be one input; got shape {x.shape}.")
         last, inner = reach(estimator, x, "predict_function")
-        faces = check_numbers(cls.__name__, "predictions", last.predict_function(inner, path))
+        beyond = {"extrapolate": True} if extrapolate else {}
+        faces = check_numbers(cls.__name__, "predictions", last.predict_function(inner, path, **beyond))
         if faces.ndim != 3 or faces.shape[:2] != (1, len(path)):
             raise DataError(
                 f"{cls.__name__}: predictions must have shape (1, {len(path)}, 2·n_landmarks), as those of an "

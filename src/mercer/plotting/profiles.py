@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import cross_validate
+from sklearn.model_selection import check_cv, cross_validate
 
 from mercer._params import Params
 from mercer.estimators.delegation import reach
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RobustnessProfileDisplay", "SparsityProfileDisplay"]
 
-#: the largest value is so many times the least one where the axis is logarithmic
-DECADES = 50
+#: how parameters are written on the axis
 SYMBOLS = {"kappa": "κ", "epsilon": "ε", "alpha": "λ", "gamma": "γ"}
 
 
@@ -219,6 +218,7 @@ def _cross_validate(owner, estimator, X, Y, parameter, values, cv, scoring, n_jo
         raise parameter_error(owner, "values", values, "a non-empty array of numbers")
     place, _, name = parameter.rpartition("__")
     settings, loss = _loss_of(owner, estimator, place, name)
+    splits = list(check_cv(cv).split(X, Y))  # once, so that random ones are the same for all values
 
     def negative_error(model, X, Y):
         return -float(np.mean(compare_curves(owner, model, X, Y).errors ** 2))
@@ -227,18 +227,16 @@ def _cross_validate(owner, estimator, X, Y, parameter, values, cv, scoring, n_jo
         return cross_validate(
             clone(estimator).set_params(**{**settings, place: loss}),
             *(X, Y),
-            cv=cv,
+            cv=splits,
             scoring=negative_error if scoring is None else scoring,
             n_jobs=n_jobs,
             error_score="raise",
             return_estimator=True,
-            return_indices=True,
         )
 
-    # a generator would be used up by the first value: splits are the same for all, as long as the splitter is seeded
     ridge, *results = [run(each) for each in ("square", *(loss.replace(**{name: value.item()}) for value in values))]
     errors = np.array([-np.mean(result["test_score"]) for result in results])
-    sizes = [len(train) for train in ridge["indices"]["train"]]
+    sizes = [len(train) for train, _ in splits]
     fits = [list(zip(result["estimator"], sizes, strict=True)) for result in results]
     return _Profile(values, errors, float(-np.mean(ridge["test_score"])), fits)
 
@@ -281,6 +279,9 @@ def _ridge_line(ax: Axes, error: float | None) -> Any:
 
 
 def _spread_axis(ax: Axes, values: np.ndarray) -> None:
-    """Make the axis logarithmic for values of several orders of magnitude."""
-    if values[0] > 0 and values[-1] > DECADES * values[0]:
+    """Make the axis logarithmic for values of more than a decade that are more even there."""
+    if values[0] <= 0 or values[-1] <= 10 * values[0]:
+        return
+    plain, logarithmic = np.diff(values), np.diff(np.log(values))
+    if np.std(logarithmic) / np.mean(logarithmic) < np.std(plain) / np.mean(plain):
         ax.set_xscale("log")
