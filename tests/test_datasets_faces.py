@@ -48,6 +48,12 @@ def test_neutral_is_the_origin_and_the_others_are_on_the_unit_circle():
     assert np.all(np.abs(data.Y[:, 1:] - data.X[:, None]).max(axis=2) > 0.02)
 
 
+def test_a_seed_gives_the_same_persons_for_all_emotions():
+    seven, one = make_faces(5, noise=0, random_state=0), make_faces(5, ["sad"], noise=0, random_state=0)
+    np.testing.assert_array_equal(seven.X, one.X)
+    np.testing.assert_array_equal(seven.Y[:, -1], one.Y[:, 0])
+
+
 def test_noise_is_as_large_as_told():
     quiet, noisy = (make_faces(100, noise=noise, random_state=0) for noise in (0.0, 0.01))
     for clean, observed in ((quiet.X, noisy.X), (quiet.Y, noisy.Y)):
