@@ -6,8 +6,15 @@ from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
-from mercer.solvers.leave_one_out import leave_one_out_errors
+from mercer.solvers.leave_one_out import (
+    generalised_errors,
+    kernel_grid_errors,
+    leave_one_out_errors,
+    leave_one_out_predictions,
+)
+from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
 from mercer.solvers.proximal_gradient import ProximalGradient
+from mercer.solvers.ridge_path import RidgePath
 
 __all__ = [
     "ADMM",
@@ -15,11 +22,18 @@ __all__ = [
     "InteriorPoint",
     "LBFGS",
     "ProximalGradient",
+    "RidgePath",
     "SOLVERS",
     "Solver",
     "SolverResult",
     "as_solver",
     "explain",
+    "generalised_errors",
+    "kernel_grid_errors",
+    "largest_epsilon",
+    "largest_kappa",
     "leave_one_out_errors",
+    "leave_one_out_predictions",
+    "loss_path",
     "select",
 ]
