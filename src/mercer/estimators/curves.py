@@ -14,7 +14,7 @@ from mercer.estimators.validation import take_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.measures import Grid, Measure, MeasureRule, Points
 
-__all__ = ["GridCurves", "ScatteredCurves", "as_points", "read_curves"]
+__all__ = ["GridCurves", "ScatteredCurves", "as_points", "check_observed", "read_curves"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +129,57 @@ def read_curves(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves | Scatte
     """
     if Y is None:
         raise DataError(f"{type(owner).__name__} requires y to be passed, but the target y is None.")
+    Y = _plain(Y)
     if _is_scattered(Y):
         return _read_scattered(owner, Y)
     return _read_grid(owner, Y, grid, like)
+
+
+def check_observed(owner: Any, curves: GridCurves | ScatteredCurves, keep: np.ndarray | None = None) -> None:
+    """Refuse curves, and nodes of a grid, without a single observation in the rows to keep (by mask; all by default)."""
+    if not isinstance(curves, GridCurves):
+        return  # each of them has been looked at when it was read
+    name, missing = type(owner).__name__, np.isnan(to_numpy(curves.values))
+    keep = np.ones(len(curves), dtype=bool) if keep is None else keep
+    _check_rows(name, np.all(missing, axis=1) & keep)
+    nowhere = np.flatnonzero(np.all(missing[keep], axis=0))
+    if len(nowhere):
+        raise DataError(
+            f"{name}: column {int(nowhere[0]) // curves.n_components} of Y holds NaN only (in rows of positive "
+            "weight): nothing was observed there. Leave it out."
+        )
+
+
+def _plain(Y: Any) -> Any:
+    """Return masked arrays with NaN for what is masked, and arrays of (points, values) objects as lists."""
+    if isinstance(Y, np.ma.MaskedArray):
+        return Y.astype(float).filled(np.nan)
+    if isinstance(Y, np.ndarray) and Y.dtype == object and Y.size and isinstance(Y.flat[0], (tuple, np.ndarray)):
+        return [tuple(one) for one in Y]
+    return Y
 
 
 def _is_scattered(Y: Any) -> bool:
     """Say whether Y is a sequence of pairs or triples of arrays."""
     if compat.is_array_api_obj(Y) or not isinstance(Y, Sequence) or len(Y) == 0:
         return False
-    return all(isinstance(one, (tuple, list)) and len(one) in (2, 3) and np.ndim(one[0]) >= 1 for one in Y) and (
+    return all(isinstance(one, (tuple, list)) and len(one) in (2, 3) and _has_length(one[0]) for one in Y) and (
         any(isinstance(one, tuple) for one in Y) or len({len(one[0]) for one in Y}) > 1
     )
 
 
+def _has_length(values: Any) -> bool:
+    return isinstance(values, Sequence) or getattr(values, "ndim", 0) >= 1
+
+
+def _size(values: Any) -> int:
+    """Return how many numbers there are in an array, or in lists within lists."""
+    return sum(map(_size, values)) if isinstance(values, (tuple, list)) else int(np.size(values))
+
+
 def _read_grid(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves:
     name = type(owner).__name__
-    if isinstance(Y, Sequence) and len({np.size(one) for one in Y}) > 1:
+    if isinstance(Y, Sequence) and len({_size(one) for one in Y}) > 1:
         raise DataError(
             f"{name}: the curves have different numbers of values. Say where each was observed: pass a list of "
             "(points, values) pairs, or values on a common grid with NaN for what is missing."
@@ -163,32 +197,27 @@ def _read_grid(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves:
     n, n_dims = array.shape[0], array.ndim
     m, p = (array.shape[1] if n_dims > 1 else 1), (array.shape[2] if n_dims == 3 else 1)
     nodes = _grid_measure(owner, grid, m, like)
-    values = xp.reshape(array, (n, m * p))
-    if bool(xp.any(xp.all(xp.isnan(values), axis=0))):
-        column = int(np.flatnonzero(np.all(np.isnan(to_numpy(values)), axis=0))[0]) // p
-        raise DataError(f"{name}: column {column} of Y holds NaN only: nothing was observed there. Leave it out.")
-    _check_rows(name, np.all(np.isnan(to_numpy(values)), axis=1))
-    return GridCurves(values, nodes, p, n_dims)
+    return GridCurves(xp.reshape(array, (n, m * p)), nodes, p, n_dims)
 
 
 def _check_rows(name: str, missing: np.ndarray) -> None:
     if np.any(missing):
         raise DataError(
-            f"{name}: curve {int(np.flatnonzero(missing)[0])} has no observation (NaN only). Leave out such rows of X "
-            "and Y."
+            f"{name}: curve {int(np.flatnonzero(missing)[0])} has no observation (only NaN, or weights 0). Leave out "
+            "such rows of X and Y."
         )
 
 
-def _float_array(name: str, Y: Any) -> np.ndarray:
+def _float_array(name: str, values: Any, what: str = "Y") -> np.ndarray:
     try:
-        array = np.asarray(Y)
+        array = np.asarray(values)
         if array.dtype.kind == "c":
-            raise DataError(f"{name}: Complex data not supported in Y.")
+            raise DataError(f"{name}: Complex data not supported in {what}.")
         return array.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{name}: Y must hold numbers: {error}.") from error
+        raise DataError(f"{name}: {what} must hold numbers: {str(error).rstrip('.')}.") from error
 
 
 def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
@@ -197,7 +226,7 @@ def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
     if grid is None:
         rule = Points(np.arange(float(m)), np.ones(m))
     elif not isinstance(grid, MeasureRule):
-        rule = Grid(to_numpy(grid))
+        rule = Grid(_float_array(type(owner).__name__, _as_array(grid), "grid"))
     measure = rule.build(like)
     if len(measure) != m:
         raise parameter_error(
@@ -205,7 +234,8 @@ def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
             "grid",
             grid,
             f"as long as the curves: {m} points for Y with {m} columns",
-            f"It has {len(measure)} points. For curves on grids of their own pass a list of (points, values).",
+            f"It has {len(measure)} points of positive weight; leave out columns of weight 0. For curves on grids of "
+            "their own pass a list of (points, values).",
         )
     return measure
 
@@ -213,6 +243,14 @@ def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
 def _read_scattered(owner: Any, Y: Any) -> ScatteredCurves:
     name = type(owner).__name__
     parts = [_one_curve(name, i, one) for i, one in enumerate(Y)]
+    for which, what in ((0, "points with {} coordinates"), (1, "values with {} components")):
+        sizes = [part[which].shape[1] for part in parts]
+        other = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+        if other is not None:
+            raise DataError(
+                f"{name}: curve 0 has {what.format(sizes[0])}, and curve {other} has {sizes[other]}. All curves need "
+                "the same."
+            )
     points, values, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     rows = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     n_dims = 3 if any(np.ndim(to_numpy(one[1])) == 2 for one in Y) else 2
@@ -221,14 +259,15 @@ def _read_scattered(owner: Any, Y: Any) -> ScatteredCurves:
 
 def _one_curve(name: str, i: int, one: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points (m_i, d), values (m_i, p) and weights (m_i,) of one curve; values of NaN are dropped."""
-    points, values = as_points(f"{name}: curve {i}", one[0]), _float_array(f"{name}: curve {i}", to_numpy(one[1]))
+    points = as_points(f"{name}: curve {i}", one[0])
+    values = _float_array(f"{name}: curve {i}", _as_array(one[1]), "values")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != len(points):
         raise DataError(
             f"{name}: curve {i} has {len(points)} points but values of shape {values.shape}; it needs a value, or a "
             "row of components, for each point."
         )
-    weights = np.full(len(points), 1.0 / max(len(points), 1)) if len(one) < 3 else _float_array(name, one[2]).ravel()
+    weights = np.full(len(points), 1.0 / max(len(points), 1)) if len(one) < 3 else _float_array(f"{name}: curve {i}", one[2], "weights").ravel()
     if len(weights) != len(points) or not np.all(np.isfinite(weights) & (weights >= 0)):
         raise DataError(f"{name}: curve {i} needs {len(points)} finite, non-negative weights, one for each point.")
     if np.any(np.isinf(values)):
@@ -243,10 +282,15 @@ def _one_curve(name: str, i: int, one: Any) -> tuple[np.ndarray, np.ndarray, np.
     return points[keep], values[keep], weights[keep]
 
 
-def as_points(name: str, points: Any) -> np.ndarray:
+def _as_array(values: Any) -> Any:
+    """Return arrays of other libraries as NumPy's; anything else as it is."""
+    return to_numpy(values) if compat.is_array_api_obj(values) else values
+
+
+def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:
     """Return points of Θ as a finite float array of shape (k, d)."""
-    array = _float_array(name, to_numpy(points))
+    array = _float_array(name, _as_array(points), what)
     array = array[:, None] if array.ndim == 1 else np.atleast_2d(array)
     if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
-        raise DataError(f"{name}: points must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
+        raise DataError(f"{name}: {what} must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
     return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import as_like, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
-from mercer.estimators.curves import GridCurves, as_points, read_curves
+from mercer.estimators.curves import GridCurves, as_points, check_observed, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
-from mercer.estimators.functional_choice import choose_smoothness, default_output_kernels, thresholds
+from mercer.estimators.functional_choice import (
+    Smoothness,
+    choose_smoothness,
+    default_output_kernels,
+    thresholds,
+)
 from mercer.estimators.functional_model import (
-    bind_curves,
+    CurveSample,
     mean_function,
     nodes_of,
-    pooled_measure,
-    pose,
     residual_sizes,
-    squared_error,
+    squared_errors,
     total_variation,
 )
 from mercer.estimators.validation import (
@@ -98,7 +102,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     Attributes
     ----------
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
-        Representer coefficients; with a basis and no intercept one column for each of its functions.
+        Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
+        its functions, and one more.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training inputs of positive weight.
     intercept_ : array of shape (m·p,) or (p,)
@@ -208,8 +213,15 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             if self.loss == "square":  # it is both
                 return Square(), False
             return as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry})), True
-        if isinstance(self.loss, str):
-            raise parameter_error(self, "loss", self.loss, "a Loss or one of " + ", ".join(map(repr, NAMED)))
+        if not isinstance(self.loss, Loss):
+            close = difflib.get_close_matches(str(getattr(self.loss, "__name__", self.loss)).lower(), NAMED, n=1)
+            raise parameter_error(
+                self,
+                "loss",
+                self.loss,
+                "a Loss or one of " + ", ".join(map(repr, NAMED)),
+                f"Did you mean {close[0]!r}?" if close else "",
+            )
         loss = as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry}))
         if loss.indexed_by is not None:
             raise parameter_error(
@@ -257,36 +269,42 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         X, keep, weight = validate_rows(self, X, sample_weight)
         curves = read_curves(self, y, grid, X)
         X, curves, weight = self._rows(X, curves, keep, weight)
-        loss, automatic = self._loss()
-        basis, matrix = self._basis(), self._matrix(curves)
-        kernel, measure = self._adapted_kernel(X), pooled_measure(curves)
-        scattered = not isinstance(curves, GridCurves)
-
-        def bind(curves, output_kernel, loss=loss):
-            return bind_curves(curves, kernel, output_kernel, matrix, basis, loss, self.fit_intercept)
-
-        output_kernel, alpha = choose_smoothness(
-            X,
-            curves,
-            weight,
-            self._output_kernels(measure, grid is not None or scattered),
-            None if isinstance(self.alpha, str) else float(self.alpha),
-            bind,
-            self.fit_intercept,
-        )
-        bound = bind(curves, output_kernel)
-        if automatic or (isinstance(self.alpha, str) and not loss.smooth):
-            loss, alpha = self._in_units(X, curves, weight, bound, loss, alpha, automatic)
-        problem = pose(curves, bound, X, loss, alpha, weight, self.fit_intercept)
+        sample = CurveSample(X, curves, weight, self._matrix(curves), self._basis(), self.fit_intercept)
+        has_grid = grid is not None or not isinstance(curves, GridCurves)
+        chosen, loss = self._choose(sample, has_grid)
+        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        problem = sample.pose(bound, loss, chosen.alpha)
         result = self._solve(problem, self._tolerance)
         self._warn(result)
         self._store(X, bound, problem, result)
-        self.measure_, self.loss_ = measure, loss
+        scale = problem.alpha / chosen.alpha  # not 1 where the weights of scattered observations do not sum to 1
+        self.alpha_, self.objective_, self.dual_gap_ = chosen.alpha, result.objective / scale, result.gap / scale
+        self.measure_, self.loss_ = sample.measure, loss
         self._bound, self._nodes = bound, nodes_of(curves)
-        self._layout, self._without_grid = curves.take(np.zeros(0, dtype=int)), grid is None and not scattered
-        self.grid_ = self._prediction_grid(grid, measure, scattered)
+        self._layout, self._has_grid = curves.take(np.zeros(0, dtype=int)), has_grid
+        self.grid_ = self._prediction_grid(grid, self.measure_)
         self._report_support(curves, loss, result.coef)
         return self
+
+    def _choose(self, sample: CurveSample, has_grid: bool) -> tuple[Smoothness, Loss]:
+        """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold."""
+        loss, automatic = self._loss()
+        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+        output_kernels = self._output_kernels(sample.measure, has_grid)
+        chosen = choose_smoothness(sample, self._adapted_kernel(sample.X), output_kernels, alpha, loss)
+        if automatic or (alpha is None and not loss.smooth):
+            ridge = sample.pose(sample.bind(chosen.kernel, chosen.output_kernel, loss), Square(), chosen.alpha)
+            loss = thresholds(loss, sample, ClosedForm(tol=1e-3).solve(ridge).coef) if automatic else loss
+            if alpha is None and not loss.smooth:
+                chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
+        return chosen, loss
+
+    @staticmethod
+    def _per_deviation(sample, ridge, loss, alpha) -> float:
+        """Return λ for a loss that grows like |r|: divided by the mean deviation from the mean curve."""
+        residuals = ridge.Y - ridge.null_model[1][None, :]
+        deviation = float(np.mean(residual_sizes(sample.curves, residuals, loss.pointwise)))
+        return alpha / deviation if deviation > 0 else alpha
 
     def _rows(self, X, curves, keep, weight):
         """Return the rows of positive weight, identical ones once; they must be two at least."""
@@ -294,6 +312,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             raise DataError(
                 f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
             )
+        check_observed(self, curves, keep)
         if keep is not None:
             X, curves, weight = take_rows(X, keep), curves.take(keep), take_rows(weight, keep)
             if self._columns is not None:
@@ -316,25 +335,23 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             return None
         return check_output_matrix(self, self.output_matrix, curves.n_components)
 
-    def _in_units(self, X, curves, weight, bound, loss, alpha, automatic):
-        """Return the loss with a threshold in units of ridge residuals, and λ in those of a loss like |r|."""
-        ridge = pose(curves, bound, X, Square(), alpha, weight, self.fit_intercept)
-        if automatic:
-            residuals = ClosedForm(tol=1e-3).solve(ridge).coef
-            loss = thresholds(loss, curves, residuals)
-        if isinstance(self.alpha, str) and not loss.smooth:
-            deviation = float(np.mean(residual_sizes(curves, ridge.Y - ridge.null_model[1][None, :], loss.pointwise)))
-            alpha = alpha / deviation if deviation > 0 else alpha
-        return loss, alpha
-
-    def _prediction_grid(self, grid, measure, scattered):
+    def _prediction_grid(self, grid, measure):
         """Return where :meth:`predict` evaluates."""
-        if not scattered:
+        if self._nodes is not None:
             points = measure.points
         elif grid is not None:
             points = (
-                grid.nodes(np.random.default_rng(0))[0] if isinstance(grid, MeasureRule) else as_points("grid", grid)
+                grid.nodes(np.random.default_rng(0))[0]
+                if isinstance(grid, MeasureRule)
+                else as_points(type(self).__name__, grid, "grid")
             )
+            if points.shape[1] != measure.points.shape[1]:
+                raise parameter_error(
+                    self,
+                    "grid",
+                    grid,
+                    f"points of {measure.points.shape[1]} coordinates, as those of the curves",
+                )
         elif measure.points.shape[1] == 1:
             points = np.linspace(measure.points.min(), measure.points.max(), DEFAULT_GRID)[:, None]
         else:
@@ -410,8 +427,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
             )
         weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
-        error, _ = squared_error(self._evaluate, X, curves, weight)
-        return 1 - error / total_variation(curves, weight)
+        errors, variation = squared_errors(self._evaluate, X, curves), total_variation(curves, weight)
+        error = float(errors.sum() if weight is None else weight @ errors)
+        return 1 - error / variation if variation > 0 else float(error == 0)
 
     def _validated(self, X, method):
         X, form = open_inputs(X)
@@ -438,12 +456,12 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     def _checked_points(self, points, extrapolate):
         points = as_points(type(self).__name__, points)
-        if self._without_grid:
+        if not self._has_grid:
             raise UnsupportedError(
                 f"{type(self).__name__}: the columns of Y had no grid, so that there is nothing between them. Pass "
                 "grid= to the constructor."
             )
-        known = to_numpy(self.measure_.points)
+        known = np.concatenate([to_numpy(self.measure_.points), self._grid_points()])
         if points.shape[1] != known.shape[1]:
             raise DataError(
                 f"{type(self).__name__}: points must have {known.shape[1]} coordinates as those of the fit; got "

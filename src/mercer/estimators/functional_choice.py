@@ -1,28 +1,26 @@
-"""Smoothness and thresholds without tuning: λ and the scale of k_Θ by ridge regression, κ and ε by its residuals."""
+"""Smoothness and thresholds by ridge regression: kernels and λ by left-out curves, κ and ε by residuals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.backend import as_like
-from mercer.estimators.curves import GridCurves, ScatteredCurves
-from mercer.estimators.functional_model import mean_function, nodes_of, pose, residual_sizes, squared_error
-from mercer.estimators.validation import take_columns, take_rows
+from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
 from mercer.kernels import Gaussian, Identity, Kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
 from mercer.measures import Measure
-from mercer.solvers import ClosedForm, leave_one_out_errors
+from mercer.operator_valued import BoundComponents
+from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
 
-__all__ = ["ALPHAS", "choose_smoothness", "default_output_kernels", "thresholds"]
+__all__ = ["Smoothness", "choose_smoothness", "default_output_kernels", "smoothness_errors", "thresholds"]
 
 #: λ to choose from, in closed form
 ALPHAS = np.logspace(-8, 1, 37)
 #: λ to choose from where each of them takes a solve
 FEW_ALPHAS = np.logspace(-6, 0, 7)
-#: rows that the choice looks at with a complete grid, and without one
+#: rows that an automatic choice looks at with a complete grid, and without one
 MOST_ROWS, FEW_ROWS = 2000, 150
 #: scales of the default output kernel, as divisors of the median distance of the grid
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -31,7 +29,13 @@ TIE = 1e-6
 #: κ and ε in units of the median size of ridge residuals: few with Gaussian noise are beyond κ, half within ε
 KAPPA, EPSILON = 1.345, 1.0
 
-Curves = GridCurves | ScatteredCurves
+
+class Smoothness(NamedTuple):
+    """What is chosen by the errors of ridge regression."""
+
+    kernel: Kernel
+    output_kernel: Kernel
+    alpha: float
 
 
 def default_output_kernels(nodes: Measure, has_grid: bool) -> list[Kernel]:
@@ -43,105 +47,80 @@ def default_output_kernels(nodes: Measure, has_grid: bool) -> list[Kernel]:
 
 
 def choose_smoothness(
-    X: Any,
-    curves: Curves,
-    weight: Any,
-    kernels: Sequence[Kernel],
-    alpha: float | None,
-    bind: Callable[[Curves, Kernel], Any],
-    intercept: bool,
-) -> tuple[Kernel, float]:
-    """Return the output kernel and λ whose ridge regression predicts left-out curves best.
+    sample: CurveSample, kernel: Kernel, output_kernels: Sequence[Kernel], alpha: float | None, loss: Loss
+) -> Smoothness:
+    """Return the output kernel and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
-    On a complete grid the error is that of leave-one-out, in closed form; otherwise curves are left out by halves, λ
-    and scales are fewer, and at most 150 curves are looked at. Where several are as good, the smoothest is taken.
-
-    Parameters
-    ----------
-    X, curves, weight
-        The data.
-    kernels : list of Kernel
-        Candidates for k_Θ, smooth ones first.
-    alpha : float or None
-        λ where it is given.
-    bind : callable
-        Binds an output kernel to the representation of curves.
-    intercept : bool
-        Whether there is a mean curve.
+    Of many rows, some at equal steps are used: 2 000 with a complete grid, 150 without one, where each λ takes a solve,
+    and λ and scales are fewer.
     """
-    if len(kernels) == 1 and alpha is not None:
-        return kernels[0], alpha
-    if curves.complete:
-        alphas = ALPHAS if alpha is None else np.array([alpha])
-        X, curves, weight = _some(X, curves, weight, MOST_ROWS, bind(curves, kernels[0]).kernel.pairwise)
-        errors = np.array([_left_out_one(X, curves, weight, bind(curves, k), alphas, intercept) for k in kernels])
-    else:
-        alphas = FEW_ALPHAS if alpha is None else np.array([alpha])
-        kernels = kernels[::2]
-        X, curves, weight = _some(X, curves, weight, FEW_ROWS, bind(curves, kernels[0]).kernel.pairwise)
-        errors = np.array([_left_out_half(X, curves, weight, k, alphas, bind, intercept) for k in kernels])
-    as_good = np.argwhere(errors <= np.nanmin(errors) * (1 + TIE))
-    which, where = min(as_good.tolist(), key=lambda pair: (pair[0], -pair[1]))
-    return kernels[which], float(alphas[where])
+    if len(output_kernels) == 1 and alpha is not None:
+        return Smoothness(kernel, output_kernels[0], alpha)
+    most, alphas = (MOST_ROWS, ALPHAS) if sample.curves.complete else (FEW_ROWS, FEW_ALPHAS)
+    output_kernels = output_kernels if sample.curves.complete else output_kernels[::2]
+    if len(sample) > most:
+        rows = np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int))
+        sample = sample.take(rows, kernel.pairwise)
+    alphas = alphas if alpha is None else np.array([alpha])
+    errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
+    _, which, where = smoothest(errors)
+    return Smoothness(kernel, output_kernels[which], float(alphas[where]))
 
 
-def _some(X: Any, curves: Curves, weight: Any, most: int, pairwise: bool) -> tuple[Any, Curves, Any]:
-    """Return at most so many rows, at equal steps."""
-    n = len(curves)
-    if n <= most:
-        return X, curves, weight
-    rows = np.unique(np.linspace(0, n - 1, most).round().astype(int))
-    return _rows(X, rows, pairwise), curves.take(rows), None if weight is None else take_rows(weight, rows)
+def smoothest(errors: np.ndarray) -> tuple[int, int, int]:
+    """Return where errors of shape (kernels, output kernels, λ) are least: of ties the first kernels, the largest λ."""
+    as_good = np.argwhere(errors <= np.nanmin(errors) * (1 + TIE)).tolist()
+    i, j, k = min(as_good, key=lambda place: (place[0], place[1], -place[2]))
+    return i, j, k
 
 
-def _rows(X: Any, rows: np.ndarray, pairwise: bool) -> Any:
-    X = take_rows(X, rows)
-    return take_columns(X, rows) if pairwise else X
+def smoothness_errors(
+    sample: CurveSample,
+    kernels: Sequence[Kernel],
+    output_kernels: Sequence[Kernel],
+    alphas: np.ndarray,
+    loss: Loss,
+    criterion: str = "leave_one_out",
+) -> np.ndarray:
+    """Return errors of ridge regression on left-out curves, shape (kernels, output kernels, λ).
+
+    On a complete grid they are those of leave-one-out or generalised cross-validation, in closed form, each Gram matrix
+    decomposed once; otherwise curves are left out by halves.
+    """
+    bounds = [[sample.bind(kernel, k, loss) for k in output_kernels] for kernel in kernels]
+    if not sample.curves.complete:
+        return np.array([[_left_out_halves(sample, k, t, alphas, loss) for t in output_kernels] for k in kernels])
+    if all(isinstance(bound, BoundComponents) for row in bounds for bound in row):
+        grams = [bound.gram(sample.X) for bound in bounds[0]]
+        inputs = [row[0].kernel.gram(sample.X) for row in bounds]
+        problem = sample.pose(bounds[0][0], Square(), 1.0)
+        return kernel_grid_errors(problem, inputs, [gram.right for gram in grams], alphas, criterion=criterion)
+    errors = generalised_errors if criterion == "generalised" else leave_one_out_errors
+    return np.array([[errors(sample.pose(bound, Square(), 1.0), alphas) for bound in row] for row in bounds])
 
 
-def _left_out_one(X: Any, curves: Curves, weight: Any, bound: Any, alphas: np.ndarray, intercept: bool) -> np.ndarray:
-    return leave_one_out_errors(pose(curves, bound, X, Square(), 1.0, weight, intercept), alphas)
-
-
-def _left_out_half(
-    X: Any, curves: Curves, weight: Any, kernel: Kernel, alphas: np.ndarray, bind: Any, intercept: bool
+def _left_out_halves(
+    sample: CurveSample, kernel: Kernel, output_kernel: Kernel, alphas: np.ndarray, loss: Loss
 ) -> np.ndarray:
     """Return the mean squared error on each half of the curves of a fit to the other half, for each λ."""
-    n = len(curves)
-    if n < 2:
-        return np.zeros(len(alphas))
-    errors = np.zeros(len(alphas))
+    n, errors = len(sample), np.zeros(len(alphas))
     for side in (0, 1):
         train, test = np.arange(side, n, 2), np.arange(1 - side, n, 2)
-        inside, outside = curves.take(train), curves.take(test)
-        bound = bind(inside, kernel)
-        X_train = _rows(X, train, bound.kernel.pairwise)
-        X_test = take_rows(X, test)
-        X_test = take_columns(X_test, train) if bound.kernel.pairwise else X_test
-        problem = pose(
-            inside, bound, X_train, Square(), 1.0, None if weight is None else take_rows(weight, train), intercept
-        )
+        inside, outside = sample.take(train, kernel.pairwise), sample.curves.take(test)
+        X_test = sample.X[test][:, train] if kernel.pairwise else sample.X[test]
+        weight = 1.0 if sample.weight is None else sample.weight[test]
+        bound = inside.bind(kernel, output_kernel, loss)
+        problem = inside.pose(bound, Square(), 1.0)
         for k, alpha in enumerate(alphas):
-            at_alpha = problem.with_alpha(float(alpha))
-            result = ClosedForm(tol=1e-3).solve(at_alpha)
-            errors[k] += _error(bound, at_alpha, result, X_test, X_train, outside)
-    return errors
+            at_alpha = problem.with_alpha(float(alpha) * problem.alpha)  # in units of weights that sum to 1
+            predict = inside.predictor(bound, at_alpha, ClosedForm(tol=1e-3).solve(at_alpha))
+            errors[k] += np.sum(weight * squared_errors(predict, X_test, outside))
+    return errors / n
 
 
-def _error(bound: Any, problem: Any, result: Any, X: Any, X_fit: Any, curves: Curves) -> float:
-    """Return the mean squared error on observed values of curves that were left out."""
-    coef = problem.primal_coef(result.coef)
-
-    def predict(X, points):
-        b = mean_function(result.intercept, nodes_of(curves), bound.output_kernel, points)
-        return bound.evaluate(X, X_fit, coef, as_like(points, X)) + b[None, :]
-
-    return squared_error(predict, X, curves)[0]
-
-
-def thresholds(loss: Loss, curves: Curves, residuals: np.ndarray) -> Loss:
+def thresholds(loss: Loss, sample: CurveSample, residuals: np.ndarray) -> Loss:
     """Return the loss with κ or ε in proportion to the median size of ridge residuals: of curves, or of points."""
-    sizes = residual_sizes(curves, residuals, loss.pointwise)
+    sizes = residual_sizes(sample.curves, residuals, loss.pointwise)
     typical = float(np.median(sizes))
     typical = typical if typical > 0 else float(np.max(sizes)) or 1.0
     if isinstance(loss, Huber):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.backend import as_like, namespace, to_numpy
 from mercer.estimators.curves import GridCurves, ScatteredCurves
+from mercer.estimators.validation import take_columns, take_rows
 from mercer.functions import interpolation, interpolation_slopes
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
@@ -15,138 +18,165 @@ from mercer.measures import Measure
 from mercer.operator_valued import Basis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
-__all__ = [
-    "bind_curves",
-    "mean_function",
-    "nodes_of",
-    "pooled_measure",
-    "pose",
-    "residual_sizes",
-    "squared_error",
-    "total_variation",
-]
+__all__ = ["CurveSample", "mean_function", "nodes_of", "residual_sizes", "squared_errors", "total_variation"]
 
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
 MEAN_SCALE = 100.0
 #: scattered curves whose points are predicted together
 BLOCK_CURVES = 64
+#: inner products of basis functions up to which they are orthonormal
+ORTHONORMAL = 1e-5
+
+Curves = GridCurves | ScatteredCurves
+#: (X, points) → values of shape (len(X), len(points)·p)
+Predict = Callable[[Any, np.ndarray], Any]
 
 
-def pooled_measure(curves: GridCurves | ScatteredCurves) -> Measure:
-    """Return the points of Θ that were looked at, with their share of all observations: the grid where there is one."""
-    if isinstance(curves, GridCurves):
-        return curves.nodes
-    distinct, where = np.unique(curves.points, axis=0, return_inverse=True)
-    weights = np.bincount(where.ravel(), weights=curves.weights)
-    return Measure(distinct, weights / weights.sum())
+@dataclass(frozen=True, eq=False)
+class CurveSample:
+    """Inputs and curves with their weights, and how the curves are to be represented.
 
-
-def bind_curves(
-    curves: GridCurves | ScatteredCurves,
-    kernel: Kernel,
-    output_kernel: Kernel,
-    output_matrix: Any,
-    basis: Basis | None,
-    loss: Loss,
-    fit_intercept: bool,
-) -> Any:
-    """Return the bound kernel that represents the curves.
-
-    A basis truncates the output kernel. Square and norm losses of complete curves without an intercept then work on
-    coefficients, as many as the basis has functions; everything else has the truncated kernel at the points.
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Inputs, or their Gram matrix.
+    curves : GridCurves or ScatteredCurves
+        What was observed.
+    weight : array of shape (n,) or None
+        Positive weights.
+    output_matrix : array of shape (p, p) or None
+        A.
+    basis : Basis or None
+        Functions that k_Θ is truncated to.
+    fit_intercept : bool
+        Whether there is a mean curve.
     """
-    if basis is not None:
-        bound = basis.bind(pooled_measure(curves), output_kernel)
-        coefficients = isinstance(loss, Square) or not loss.pointwise
-        if coefficients and not fit_intercept and isinstance(curves, GridCurves) and curves.complete:
-            return BoundExpansion(kernel, bound, curves.nodes, curves.n_components, output_matrix)
-        output_kernel = ExpansionKernel(bound)
-    if isinstance(curves, GridCurves):
-        return BoundComponents(kernel, output_kernel, curves.nodes, curves.n_components, output_matrix)
-    scale = MEAN_SCALE if fit_intercept else 0.0
-    return BoundPairs(kernel, output_kernel, curves.rows, curves.points, curves.n_components, output_matrix, scale)
+
+    X: Any
+    curves: Curves
+    weight: Any = None
+    output_matrix: Any = None
+    basis: Basis | None = None
+    fit_intercept: bool = True
+
+    def __len__(self) -> int:
+        return len(self.curves)
+
+    @property
+    def measure(self) -> Measure:
+        """The points of Θ that were looked at, with their share of all observations: the grid where there is one."""
+        if isinstance(self.curves, GridCurves):
+            return self.curves.nodes
+        distinct, where = np.unique(self.curves.points, axis=0, return_inverse=True)
+        weights = np.bincount(where.ravel(), weights=self.curves.weights)
+        return Measure(distinct, weights / weights.sum())
+
+    def take(self, rows: np.ndarray, pairwise: bool) -> CurveSample:
+        """Return some of the rows; of a Gram matrix (``pairwise``) the columns, too."""
+        X = take_rows(self.X, rows)
+        weight = None if self.weight is None else take_rows(self.weight, rows)
+        return replace(self, X=take_columns(X, rows) if pairwise else X, curves=self.curves.take(rows), weight=weight)
+
+    def bind(self, kernel: Kernel, output_kernel: Kernel, loss: Loss) -> Any:
+        """Return the bound kernel that represents the curves.
+
+        A basis truncates the output kernel. Square and norm losses of complete curves without an intercept then work on
+        coefficients, as many as the basis has functions, where these are orthonormal on the grid; everything else has
+        the truncated kernel at the points.
+        """
+        curves, p = self.curves, self.curves.n_components
+        if self.basis is not None:
+            bound = self.basis.bind(self.measure, output_kernel)
+            by_norm = (isinstance(loss, Square) or not loss.pointwise) and not self.fit_intercept
+            on_grid = isinstance(curves, GridCurves) and curves.complete
+            if by_norm and on_grid and bound.defect(curves.nodes) <= ORTHONORMAL:
+                return BoundExpansion(kernel, bound, curves.nodes, p, self.output_matrix)
+            output_kernel = ExpansionKernel(bound)
+        if isinstance(curves, GridCurves):
+            return BoundComponents(kernel, output_kernel, curves.nodes, p, self.output_matrix)
+        scale = MEAN_SCALE if self.fit_intercept else 0.0
+        return BoundPairs(kernel, output_kernel, curves.rows, curves.points, p, self.output_matrix, scale)
+
+    def pose(self, bound: Any, loss: Loss, alpha: float) -> DualProblem:
+        """Return the problem of fitting the curves: its rows are curves on a grid, or single observations."""
+        curves, gram = self.curves, bound.gram(self.X)
+        if isinstance(curves, GridCurves):
+            Y = bound.analyse(curves.values)
+            return DualProblem(gram, loss, Y, bound.measure, alpha, self.weight, self.fit_intercept)
+        weight = None if self.weight is None else to_numpy(self.weight)
+        rows, weights = curves.rows, curves.weights
+        return curve_problem(
+            gram,
+            loss,
+            curves.values,
+            rows,
+            alpha,
+            weights=weights,
+            sample_weight=weight,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def predictor(self, bound: Any, problem: DualProblem, result: Any) -> Predict:
+        """Return h + b of a solved problem as a function of inputs and points."""
+        coef, nodes = problem.primal_coef(result.coef), nodes_of(self.curves)
+
+        def predict(X: Any, points: np.ndarray) -> Any:
+            h = bound.evaluate(X, self.X, coef, as_like(points, self.X))
+            if not self.fit_intercept:
+                return h
+            return h + mean_function(result.intercept, nodes, bound.output_kernel, points)[None, :]
+
+        return predict
 
 
-def pose(
-    curves: GridCurves | ScatteredCurves, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any, intercept: bool
-) -> DualProblem:
-    """Return the problem of fitting the curves: its rows are curves on a grid, or single observations."""
-    if isinstance(curves, GridCurves):
-        Y = bound.analyse(curves.values)
-        return DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, intercept)
-    return curve_problem(
-        bound.gram(X),
-        loss,
-        curves.values,
-        curves.rows,
-        alpha,
-        weights=curves.weights,
-        sample_weight=None if weight is None else to_numpy(weight),
-        fit_intercept=intercept,
-    )
-
-
-def nodes_of(curves: GridCurves | ScatteredCurves) -> Measure | None:
+def nodes_of(curves: Curves) -> Measure | None:
     """Return the nodes at which there is an intercept; scattered curves have none."""
     return curves.nodes if isinstance(curves, GridCurves) else None
 
 
-def residual_sizes(curves: GridCurves | ScatteredCurves, residuals: Any, pointwise: bool) -> np.ndarray:
+def residual_sizes(curves: Curves, residuals: Any, pointwise: bool) -> np.ndarray:
     """Return the sizes of residuals that a loss sees: at each observed point, or the norm of each curve."""
     r = to_numpy(residuals)
-    if isinstance(curves, GridCurves):
-        observed = ~np.isnan(to_numpy(curves.values))
+    if isinstance(curves, ScatteredCurves):
         if pointwise:
-            return np.abs(r)[observed] if r.shape == observed.shape else np.abs(r).ravel()
-        if r.shape != observed.shape:  # coefficients in an orthonormal basis
-            return np.sqrt(np.sum(r**2, axis=1))
-        weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
-        return np.sqrt((np.where(observed, r, 0.0) ** 2) @ weights)
+            return np.abs(r).ravel()
+        return np.sqrt(np.bincount(curves.rows, weights=curves.weights * np.sum(r**2, axis=1), minlength=len(curves)))
+    observed = ~np.isnan(to_numpy(curves.values))
+    at_nodes = r.shape == observed.shape  # and otherwise coefficients in an orthonormal basis
     if pointwise:
-        return np.abs(r).ravel()
-    return np.sqrt(np.bincount(curves.rows, weights=curves.weights * np.sum(r**2, axis=1), minlength=len(curves)))
+        return np.abs(r)[observed] if at_nodes else np.abs(r).ravel()
+    if not at_nodes:
+        return np.sqrt(np.sum(r**2, axis=1))
+    weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
+    return np.sqrt((np.where(observed, r, 0.0) ** 2) @ weights)
 
 
-def squared_error(predict: Any, X: Any, curves: GridCurves | ScatteredCurves, weight: Any = None) -> tuple[float, Any]:
-    """Return Σ_i s_i ‖y_i − f(x_i)‖² over observed values, and the predictions in the layout of the observations.
-
-    Parameters
-    ----------
-    predict : callable
-        (X, points) → values of shape (len(X), len(points)·p).
-    X, curves, weight
-        Inputs, what was observed for them, and weights s.
-    """
-    s = np.ones(len(curves)) if weight is None else to_numpy(weight)
+def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
+    """Return ‖y_i − f(x_i)‖² over observed values, for each curve."""
     if isinstance(curves, GridCurves):
         predicted = to_numpy(predict(X, to_numpy(curves.nodes.points)))
-        weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
-        return float(s @ (np.nan_to_num((to_numpy(curves.values) - predicted) ** 2) @ weights)), predicted
-    predicted = np.empty_like(curves.values)
+        return residual_sizes(curves, np.nan_to_num(to_numpy(curves.values)) - predicted, pointwise=False) ** 2
+    residuals = curves.values.copy()
     for start in range(0, len(curves), BLOCK_CURVES):
         inside = (curves.rows >= start) & (curves.rows < start + BLOCK_CURVES)
         points, where = np.unique(curves.points[inside], axis=0, return_inverse=True)
         values = to_numpy(predict(X[start : start + BLOCK_CURVES, :], points))
         values = values.reshape(len(values), len(points), -1)
-        predicted[inside] = values[curves.rows[inside] - start, where.ravel()]
-    error = np.sum((curves.values - predicted) ** 2, axis=1)
-    return float((s[curves.rows] * curves.weights) @ error), predicted
+        residuals[inside] -= values[curves.rows[inside] - start, where.ravel()]
+    return residual_sizes(curves, residuals, pointwise=False) ** 2
 
 
-def total_variation(curves: GridCurves | ScatteredCurves, weight: Any = None) -> float:
+def total_variation(curves: Curves, weight: Any = None) -> float:
     """Return Σ_i s_i ‖y_i − ȳ‖² over observed values, ȳ the mean curve, or the mean value of scattered curves."""
     s = np.ones(len(curves)) if weight is None else to_numpy(weight)
     if isinstance(curves, GridCurves):
         values = to_numpy(curves.values)
         counts = s[:, None] * ~np.isnan(values)
-        centred = np.nan_to_num(
-            values - np.nansum(s[:, None] * values, axis=0) / np.maximum(counts.sum(axis=0), 1e-300)
-        )
-        weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
-        return float(s @ (centred**2 @ weights))
+        mean = np.nansum(s[:, None] * values, axis=0) / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)
+        return float(s @ residual_sizes(curves, values - mean, pointwise=False) ** 2)
     share = s[curves.rows] * curves.weights
     mean = share @ curves.values / share.sum()
-    return float(share @ np.sum((curves.values - mean) ** 2, axis=1))
+    return float(s @ residual_sizes(curves, curves.values - mean, pointwise=False) ** 2)
 
 
 def mean_function(
@@ -157,7 +187,7 @@ def mean_function(
     In between it is
 
     - on the line the straight lines through b, constant beyond;
-    - in the plane and beyond the interpolant of b by the output kernel;
+    - in the plane and beyond the mean of b plus the interpolant of the rest by the output kernel;
     - without nodes (scattered observations) the constant that it is.
     """
     xp = namespace(intercept)
@@ -171,4 +201,5 @@ def mean_function(
         on_nodes = to_numpy(output_kernel(nodes.points)).astype(float)
         section = to_numpy(output_kernel(nodes.points, as_like(points, nodes.points))).astype(float)
         weights = np.linalg.pinv(on_nodes, rcond=1e-10, hermitian=True) @ section
+        weights = weights + (1 - weights.sum(axis=0)) / len(nodes)  # constants are reproduced
     return xp.reshape(as_like(weights, b).T @ b, (-1,))

@@ -53,6 +53,8 @@ class Loss(Params, ABC):
     quantiles: ClassVar[bool] = True
     #: how the loss grows: like |r|^growth for large residuals r; decides how λ scales with the unit of y
     growth: ClassVar[int] = 1
+    #: whether dual variables are exactly 0 where the loss is, so that repairs must leave them there
+    sparse: ClassVar[bool] = False
     #: whether the gradient is Lipschitz
     smooth: ClassVar[bool] = False
 

@@ -205,6 +205,7 @@ class EpsilonRidge(_RadialLoss):
     geometry: str = "norm"
 
     smooth = True
+    sparse = True
     growth = 2
 
     def _check(self) -> None:
@@ -260,6 +261,8 @@ class EpsilonInsensitive(_RadialLoss):
 
     epsilon: float = 0.1
     geometry: str = "norm"
+
+    sparse = True
 
     def _check(self) -> None:
         check_number(self, "epsilon", self.epsilon, low=0, strict=False)

@@ -77,6 +77,11 @@ class CurveLoss(Loss):
         return self.loss.smooth
 
     @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """That of the loss."""
+        return self.loss.sparse
+
+    @property
     def growth(self) -> int:  # type: ignore[override]
         """How the loss grows with the residuals."""
         return self.loss.growth

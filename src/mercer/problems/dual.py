@@ -97,6 +97,15 @@ class DualProblem:
         other.alpha = float(alpha)
         return other
 
+    def with_loss(self, loss: Loss) -> DualProblem:
+        """Return the same problem with another loss; data and Gram operators are shared."""
+        loss.check_targets(self.Y, self.measure)
+        other = copy.copy(self)
+        for name in ("box", "null_model", "trivial", "unit"):  # they depend on the loss
+            other.__dict__.pop(name, None)
+        other.loss = loss
+        return other
+
     # -- sizes and scales --------------------------------------------------------------------------------------
 
     @property
@@ -211,7 +220,22 @@ class DualProblem:
         return zero_sum(prox, Z, self.sample_weight, self.measure, pointwise=self.loss.pointwise)[0]
 
     def feasible(self, A: Any) -> Any:
-        """Return the nearest feasible dual array, up to rounding."""
+        """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible."""
+        if not (self.fit_intercept and self.loss.sparse):
+            return self._repaired(A)
+        xp = namespace(A)
+        kept = copy.copy(self)
+        nonzero = A != 0
+        kept.measure = self.measure.restricted(
+            nonzero if self.measure.observed is None else nonzero & self.measure.observed
+        )
+        repaired = kept._repaired(A)
+        left_over = xp.max(xp.abs(self.sample_weight @ repaired))
+        if float(left_over) <= 1e-12 * float(xp.sum(self.sample_weight)) * max(float(xp.max(xp.abs(repaired))), 1e-300):
+            return repaired
+        return self._repaired(A)
+
+    def _repaired(self, A: Any) -> Any:
         A = self.conjugate_prox(A, 0.0)
         if not self.fit_intercept or self.loss.pointwise:
             return A
