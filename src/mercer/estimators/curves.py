@@ -267,7 +267,11 @@ def _one_curve(name: str, i: int, one: Any) -> tuple[np.ndarray, np.ndarray, np.
             f"{name}: curve {i} has {len(points)} points but values of shape {values.shape}; it needs a value, or a "
             "row of components, for each point."
         )
-    weights = np.full(len(points), 1.0 / max(len(points), 1)) if len(one) < 3 else _float_array(f"{name}: curve {i}", one[2], "weights").ravel()
+    weights = (
+        np.full(len(points), 1.0 / max(len(points), 1))
+        if len(one) < 3
+        else _float_array(f"{name}: curve {i}", one[2], "weights").ravel()
+    )
     if len(weights) != len(points) or not np.all(np.isfinite(weights) & (weights >= 0)):
         raise DataError(f"{name}: curve {i} needs {len(points)} finite, non-negative weights, one for each point.")
     if np.any(np.isinf(values)):
