@@ -84,7 +84,7 @@ class KernelGram(LinearOperator):
 
     def column(self, index: int) -> Any:
         """Return one column."""
-        if self.kernel.pairwise:  # X holds the matrix already, and a row of it is no point
+        if self._matrix is not None or self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
             return self._dense()[:, index]
         values = self.kernel(self.X, self.X[index : index + 1, :])[:, 0]
         return values if self.scale is None else values * self.scale * self.scale[index]

@@ -24,8 +24,10 @@ __all__ = ["ADMM"]
 BLOCK_ENTRIES = 2**15
 #: gaps with the running intercept, in units of tol, from which on the best intercept may bring them within tol
 WORTH_A_SORT = 3.0
-#: steps before the first look at the gap, and at least between two
-FIRST_LOOK = 10
+#: steps before the first look at the gap, and share of the steps so far to wait at most: where ADMM takes tens of steps
+QUICK = {"first": 3, "share": 2}
+#: ... and where it takes hundreds
+SLOW = {"first": 10, "share": 5}
 
 
 @dataclass(eq=False, repr=False)
@@ -82,10 +84,12 @@ class ADMM(Solver):
 
     def _iterate(self, problem: DualProblem, ridge: RidgeStep, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbases is within 90 % of tol."""
-        sweep = _Sweep(problem, ridge, self.relaxation, self.rho * problem.unit)
-        T = np.zeros(problem.shape, dtype=problem.Y.dtype) if init is None else sweep.fixed_point(problem, init)
+        unit, A, U = _first_guess(problem, ridge, init)
+        sweep = _Sweep(problem, ridge, self.relaxation, self.rho * unit)
+        T = A - U / sweep.rho  # which stays where it is when A is optimal and U its prediction
         sweep.start(T)
-        looks = _Looks(n_iter, WORTH_A_SORT * self.tol if problem.fit_intercept else 0.9 * self.tol)
+        aim = 0.9 if problem.loss.smooth or not problem.fit_intercept else WORTH_A_SORT
+        looks = _Looks(n_iter, aim * self.tol, **(QUICK if _quick(problem) else SLOW))
         while True:
             n_iter += 1
             look = n_iter >= min(looks.following, self.max_iter)
@@ -106,26 +110,62 @@ class ADMM(Solver):
             b = multiplier[: len(problem.design)]
             return problem.certificate(A, H, b), b
         certificate = problem.certificate(A, H, multiplier)
-        if problem.fit_intercept and 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol:
+        smooth = problem.loss.smooth  # then errors of the intercept hardly show
+        if (
+            problem.fit_intercept
+            and not smooth
+            and 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol
+        ):
             certificate = problem.certificate(A, H)
         return certificate, None
 
 
-class _Looks:
-    """When to look at the gap, which costs several steps: where the decay seen last would bring it to ``aim``.
+def _quick(problem: DualProblem) -> bool:
+    """Whether the loss resembles the square loss: ADMM then starts from the ridge fit and needs few steps."""
+    return problem.loss.smooth and problem.loss.indexed_by is None and problem.design is None
 
-    The wait is kept between 4 % and 20 % of the steps so far (100 % while the gap is far from the aim), as the decay is
-    uneven, and never above 50 steps, as ρ follows the residuals at looks only.
+
+def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[float, Any, Any]:
+    """Return ρ, a dual array and predictions to start from: those of ``init``, of the ridge fit, or zeros."""
+    Y, quick = problem.Y, _quick(problem)
+    if init is not None:
+        A, U = init, ridge.synthesise(ridge.spectrum * ridge.analyse(init))
+        U = U + problem.intercept(U, init)
+    elif quick and problem.measure.observed is None:
+        U = Y - ridge(Y)
+        A = -problem.loss.gradient(Y, U, problem.measure)
+    else:
+        A = U = np.zeros(problem.shape, dtype=Y.dtype)
+        return problem.unit, A, U
+    return max(problem.unit, _typical_ratio(problem, A, U)) if quick else problem.unit, A, U
+
+
+def _typical_ratio(problem: DualProblem, A: Any, U: Any) -> float:
+    """Return mean size of residuals over mean size of dual variables: outliers do not rule it as they do ``unit``."""
+    measure = problem.measure
+    residual = problem.cut(problem.Y - U)
+    if problem.loss.pointwise:
+        top, bottom = (float(measure.integrate(np.abs(array)).mean()) for array in (residual, A))
+    else:
+        top, bottom = (float(measure.norm(array).mean()) for array in (residual, A))
+    return min(top / bottom, 1e3 * problem.unit) if bottom > 0 else problem.unit
+
+
+class _Looks:
+    """When to look at the gap, which costs a step or several: where the decay seen last would bring it to ``aim``.
+
+    The wait is kept between 4 % of the steps so far and 1/``share`` of them (all of them while the gap is far from the
+    aim), as the decay is uneven, and never above 50 steps, as ρ follows the residuals at looks only.
     """
 
-    def __init__(self, n_iter: int, aim: float) -> None:
-        self.aim = aim
+    def __init__(self, n_iter: int, aim: float, first: int, share: int) -> None:
+        self.aim, self.first, self.share = aim, first, share
         self.last, self.last_gap = n_iter, math.inf
-        self.following = n_iter + FIRST_LOOK
+        self.following = n_iter + first
 
     def plan(self, n_iter: int, gap: float) -> None:
         far = gap > 100 * self.aim
-        shortest, longest = (max(FIRST_LOOK, n_iter // share) for share in (25, 1 if far else 5))
+        shortest, longest = (max(self.first, n_iter // share) for share in (25, 1 if far else self.share))
         wait: float = longest
         if self.aim < gap < self.last_gap < math.inf:
             decay = math.log(self.last_gap / gap) / (n_iter - self.last)
@@ -142,7 +182,7 @@ class _Sweep:
     def __init__(self, problem: DualProblem, ridge: RidgeStep, relaxation: float, rho: float) -> None:
         self.ridge, self.relaxation = ridge, relaxation
         n, m = problem.shape
-        rows = max(1, BLOCK_ENTRIES // m)
+        rows = -(-n // math.ceil(n * m / BLOCK_ENTRIES))  # blocks of about the same size
         self.blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
         box = problem.box
         if box is None or problem.measure.observed is not None:
@@ -155,11 +195,6 @@ class _Sweep:
     def set_rho(self, rho: float) -> None:
         self.rho = rho
         self.prox.set_step(1 / rho)
-
-    def fixed_point(self, problem: DualProblem, A: np.ndarray) -> np.ndarray:
-        """Return T = A − (h_A + b)/ρ, which stays where it is when A is optimal."""
-        H = self.ridge.synthesise(self.ridge.spectrum * self.ridge.analyse(A))
-        return A - (H + problem.intercept(H)) / self.rho
 
     def start(self, T: np.ndarray) -> None:
         """Apply the prox to T and gather what the first ridge step needs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from mercer.kernels.gram import KernelGram
 from mercer.linalg import KroneckerEigen
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, SolverResult
@@ -13,6 +14,8 @@ __all__ = ["FIRST_SHARE", "Reduced", "solve_reduced", "thin_eigen"]
 
 #: part of the kernel to leave out first, in units of tol: the bound behind it is so cautious that gaps hardly notice
 FIRST_SHARE = 1.0
+#: samples up to which the Gram matrix is stored at once
+FEW_ROWS = 1000
 
 
 class Reduced(NamedTuple):
@@ -31,6 +34,9 @@ def thin_eigen(problem: DualProblem, share: float) -> KroneckerEigen:
     What is left out changes predictions by at most ``share`` × (unit of y/α) × |α|, because the operator norm of
     the rest times 1/(λn) is at most ``share·problem.unit``.
     """
+    left = problem.gram.left
+    if isinstance(left, KernelGram) and left.shape[0] <= FEW_ROWS:
+        left.to_dense()  # certificates need all of it; columns one by one would cost more
     return problem.gram.eigh(share * problem.unit / problem.scale)
 
 
