@@ -3,6 +3,7 @@
 from mercer.estimators.conformal import ConformalQuantileRegressor
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
+from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
@@ -11,6 +12,7 @@ __all__ = [
     "ConformalQuantileRegressor",
     "CostSensitiveClassifier",
     "FunctionalRegressor",
+    "FunctionalRegressorCV",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LevelSetDetector",

@@ -22,6 +22,7 @@ from mercer.estimators.functional_choice import (
 )
 from mercer.estimators.functional_model import (
     CurveSample,
+    centred,
     mean_function,
     nodes_of,
     residual_sizes,
@@ -268,15 +269,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         (X, self._input_form), (y, grid, self._output_form) = open_inputs(X), open_curves(self, y, self.grid)
         X, keep, weight = validate_rows(self, X, sample_weight)
         curves = read_curves(self, y, grid, X)
-        X, curves, weight = self._rows(X, curves, keep, weight)
-        sample = CurveSample(X, curves, weight, self._matrix(curves), self._basis(), self.fit_intercept)
+        sample = self._sample(X, curves, keep, weight)
+        centre, curves = centred(sample.curves) if self.fit_intercept else (0.0, sample.curves)
+        sample = replace(sample, curves=curves)
         has_grid = grid is not None or not isinstance(curves, GridCurves)
         chosen, loss = self._choose(sample, has_grid)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
         result = self._solve(problem, self._tolerance)
         self._warn(result)
-        self._store(X, bound, problem, result)
+        self._store(sample.X, bound, problem, result)
+        self.intercept_ = self.intercept_ + centre
         scale = problem.alpha / chosen.alpha  # not 1 where the weights of scattered observations do not sum to 1
         self.alpha_, self.objective_, self.dual_gap_ = chosen.alpha, result.objective / scale, result.gap / scale
         self.measure_, self.loss_ = sample.measure, loss
@@ -293,11 +296,16 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         output_kernels = self._output_kernels(sample.measure, has_grid)
         chosen = choose_smoothness(sample, self._adapted_kernel(sample.X), output_kernels, alpha, loss)
         if automatic or (alpha is None and not loss.smooth):
-            ridge = sample.pose(sample.bind(chosen.kernel, chosen.output_kernel, loss), Square(), chosen.alpha)
+            ridge = self._ridge(sample, chosen, loss)
             loss = thresholds(loss, sample, ClosedForm(tol=1e-3).solve(ridge).coef) if automatic else loss
             if alpha is None and not loss.smooth:
                 chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
         return chosen, loss
+
+    @staticmethod
+    def _ridge(sample, chosen, loss):
+        """Return the problem with the square loss, in the representation of the loss."""
+        return sample.pose(sample.bind(chosen.kernel, chosen.output_kernel, loss), Square(), chosen.alpha)
 
     @staticmethod
     def _per_deviation(sample, ridge, loss, alpha) -> float:
@@ -306,7 +314,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         deviation = float(np.mean(residual_sizes(sample.curves, residuals, loss.pointwise)))
         return alpha / deviation if deviation > 0 else alpha
 
-    def _rows(self, X, curves, keep, weight):
+    def _sample(self, X, curves, keep, weight) -> CurveSample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
         if len(curves) != X.shape[0]:
             raise DataError(
@@ -322,13 +330,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive "
                 "weight at least."
             )
-        if isinstance(curves, GridCurves):
-            values, layout = curves.values, curves
-            X, values, weight = self._merge(X, values, weight)
-            curves = replace(layout, values=values)
-        elif self.__sklearn_tags__().input_tags.pairwise:
+        sample = CurveSample(X, curves, weight, self._matrix(curves), self._basis(), self.fit_intercept)
+        if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
-        return X, curves, weight
+            return sample
+        return sample.merged()
 
     def _matrix(self, curves):
         if self.output_matrix is None:
@@ -427,9 +433,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
             )
         weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
-        errors, variation = squared_errors(self._evaluate, X, curves), total_variation(curves, weight)
+        errors = squared_errors(self._evaluate, X, curves)
         error = float(errors.sum() if weight is None else weight @ errors)
-        return 1 - error / variation if variation > 0 else float(error == 0)
+        variation, rounding = total_variation(curves, weight)
+        return 1 - error / variation if variation > rounding else float(error <= rounding)
 
     def _validated(self, X, method):
         X, form = open_inputs(X)

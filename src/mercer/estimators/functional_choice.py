@@ -14,7 +14,16 @@ from mercer.measures import Measure
 from mercer.operator_valued import BoundComponents
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
 
-__all__ = ["Smoothness", "choose_smoothness", "default_output_kernels", "smoothness_errors", "thresholds"]
+__all__ = [
+    "ALPHAS",
+    "FEW_ALPHAS",
+    "Smoothness",
+    "choose_smoothness",
+    "default_output_kernels",
+    "smoothest",
+    "smoothness_errors",
+    "thresholds",
+]
 
 #: λ to choose from, in closed form
 ALPHAS = np.logspace(-8, 1, 37)

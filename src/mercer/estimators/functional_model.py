@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, namespace, to_numpy
+from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
 from mercer.estimators.curves import GridCurves, ScatteredCurves
-from mercer.estimators.validation import take_columns, take_rows
+from mercer.estimators.validation import merge_duplicates, take_columns, take_rows
 from mercer.functions import interpolation, interpolation_slopes
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
@@ -18,7 +18,7 @@ from mercer.measures import Measure
 from mercer.operator_valued import Basis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
-__all__ = ["CurveSample", "mean_function", "nodes_of", "residual_sizes", "squared_errors", "total_variation"]
+__all__ = ["CurveSample", "centred", "mean_function", "nodes_of", "residual_sizes", "squared_errors", "total_variation"]
 
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
 MEAN_SCALE = 100.0
@@ -77,6 +77,13 @@ class CurveSample:
         weight = None if self.weight is None else take_rows(self.weight, rows)
         return replace(self, X=take_columns(X, rows) if pairwise else X, curves=self.curves.take(rows), weight=weight)
 
+    def merged(self) -> CurveSample:
+        """Return distinct pairs of inputs and curves on a grid with summed weights: the same objective."""
+        if not isinstance(self.curves, GridCurves):
+            return self
+        X, values, weight = merge_duplicates(self.X, self.curves.values, self.weight)
+        return replace(self, X=X, curves=replace(self.curves, values=values), weight=weight)
+
     def bind(self, kernel: Kernel, output_kernel: Kernel, loss: Loss) -> Any:
         """Return the bound kernel that represents the curves.
 
@@ -88,9 +95,9 @@ class CurveSample:
         if self.basis is not None:
             bound = self.basis.bind(self.measure, output_kernel)
             by_norm = (isinstance(loss, Square) or not loss.pointwise) and not self.fit_intercept
-            on_grid = isinstance(curves, GridCurves) and curves.complete
-            if by_norm and on_grid and bound.defect(curves.nodes) <= ORTHONORMAL:
-                return BoundExpansion(kernel, bound, curves.nodes, p, self.output_matrix)
+            complete = isinstance(curves, GridCurves) and curves.complete
+            if by_norm and complete and bound.defect(self.measure) <= ORTHONORMAL:
+                return BoundExpansion(kernel, bound, self.measure, p, self.output_matrix)
             output_kernel = ExpansionKernel(bound)
         if isinstance(curves, GridCurves):
             return BoundComponents(kernel, output_kernel, curves.nodes, p, self.output_matrix)
@@ -127,6 +134,21 @@ class CurveSample:
             return h + mean_function(result.intercept, nodes, bound.output_kernel, points)[None, :]
 
         return predict
+
+
+def centred(curves: Curves) -> tuple[Any, Curves]:
+    """Return the mean of the curves, at each node or of all scattered values, and the curves without it.
+
+    Beside a free mean curve this changes nothing but rounding: of curves far from 0 the digits would be lost.
+    """
+    values = curves.values
+    xp = namespace(values)
+    seen = ~xp.isnan(values)
+    count = xp.sum(xp.astype(seen, values.dtype), axis=0)
+    centre = xp.sum(xp.where(seen, values, xp.zeros_like(values)) / count[None, :], axis=0)
+    rest = values - centre[None, :]
+    rounding = xp.abs(rest) <= 8 * machine_epsilon(values) * xp.abs(centre)[None, :]
+    return centre, replace(curves, values=xp.where(rounding, xp.zeros_like(rest), rest))
 
 
 def nodes_of(curves: Curves) -> Measure | None:
@@ -166,17 +188,22 @@ def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
     return residual_sizes(curves, residuals, pointwise=False) ** 2
 
 
-def total_variation(curves: Curves, weight: Any = None) -> float:
-    """Return Σ_i s_i ‖y_i − ȳ‖² over observed values, ȳ the mean curve, or the mean value of scattered curves."""
+def total_variation(curves: Curves, weight: Any = None) -> tuple[float, float]:
+    """Return Σ_i s_i ‖y_i − ȳ‖² over observed values, and what of it may be rounding.
+
+    ȳ is the mean curve, or the mean value of scattered curves.
+    """
     s = np.ones(len(curves)) if weight is None else to_numpy(weight)
     if isinstance(curves, GridCurves):
         values = to_numpy(curves.values)
         counts = s[:, None] * ~np.isnan(values)
         mean = np.nansum(s[:, None] * values, axis=0) / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)
-        return float(s @ residual_sizes(curves, values - mean, pointwise=False) ** 2)
-    share = s[curves.rows] * curves.weights
-    mean = share @ curves.values / share.sum()
-    return float(s @ residual_sizes(curves, curves.values - mean, pointwise=False) ** 2)
+    else:
+        values = curves.values
+        share = s[curves.rows] * curves.weights
+        mean = share @ values / share.sum()
+    variation, size = (s @ residual_sizes(curves, r, pointwise=False) ** 2 for r in (values - mean, values))
+    return float(variation), (8 * np.finfo(float).eps) ** 2 * float(size)
 
 
 def mean_function(

@@ -222,20 +222,20 @@ class DualProblem:
     def feasible(self, A: Any) -> Any:
         """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible."""
         if not (self.fit_intercept and self.loss.sparse):
-            return self._repaired(A)
+            return self._nearest_feasible(A)
         xp = namespace(A)
         kept = copy.copy(self)
         nonzero = A != 0
         kept.measure = self.measure.restricted(
             nonzero if self.measure.observed is None else nonzero & self.measure.observed
         )
-        repaired = kept._repaired(A)
+        repaired = kept._nearest_feasible(A)
         left_over = xp.max(xp.abs(self.sample_weight @ repaired))
         if float(left_over) <= 1e-12 * float(xp.sum(self.sample_weight)) * max(float(xp.max(xp.abs(repaired))), 1e-300):
             return repaired
-        return self._repaired(A)
+        return self._nearest_feasible(A)
 
-    def _repaired(self, A: Any) -> Any:
+    def _nearest_feasible(self, A: Any) -> Any:
         A = self.conjugate_prox(A, 0.0)
         if not self.fit_intercept or self.loss.pointwise:
             return A
