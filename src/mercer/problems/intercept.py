@@ -103,7 +103,7 @@ def _by_multipliers(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Mea
     residual = Y - H - b[None, :]
     slope = loss.gradient(Y, H + b[None, :], measure)
     top, bottom = (float(share @ measure.inner(array, array)) for array in (residual, slope))
-    t = math.sqrt(top / bottom) if top > 0 and bottom > 0 else 1.0  # the natural length, in units of y/α
+    t = math.sqrt(bottom / top) if top > 0 and bottom > 0 else 1.0  # the natural length, in units of α/y
     A = xp.zeros_like(Y) if A is None else A
     best, lowest = b, float(share @ loss.value(Y, H + b[None, :], measure))
     bound = -math.inf
