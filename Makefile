@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench bench-rivals clean
+.PHONY: demo test lint bench bench-rivals bench-curves clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -42,6 +42,9 @@ bench: $(VENV)/.dev
 # with two BLAS threads, on a machine that does nothing else
 bench-rivals: $(VENV)/.bench
 	OMP_NUM_THREADS=2 $(BIN)/python benchmarks/infinite_tasks.py
+
+bench-curves: $(VENV)/.bench
+	$(BIN)/python benchmarks/functional.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
