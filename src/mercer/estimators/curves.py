@@ -110,7 +110,9 @@ class ScatteredCurves:
             number, self.points[which], self.values[which], self.weights[which], len(index), self.n_dims
         )
 
-    shaped = GridCurves.shaped
+    def shaped(self, values: Any, n_points: int) -> Any:
+        """Return (n, k·p) values as a user sees them: (n, k) or (n, k, p)."""
+        return values.reshape(-1, n_points, self.n_components) if self.n_dims == 3 else values
 
 
 def read_curves(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves | ScatteredCurves:
@@ -136,7 +138,7 @@ def read_curves(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves | Scatte
 
 
 def check_observed(owner: Any, curves: GridCurves | ScatteredCurves, keep: np.ndarray | None = None) -> None:
-    """Refuse curves, and nodes of a grid, without a single observation in the rows to keep (by mask; all by default)."""
+    """Refuse curves, and nodes of a grid, without an observation in the rows to keep, a mask (all by default)."""
     if not isinstance(curves, GridCurves):
         return  # each of them has been looked at when it was read
     name, missing = type(owner).__name__, np.isnan(to_numpy(curves.values))

@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import as_like, to_numpy
+from mercer.backend import as_like, require_numpy, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.curves import GridCurves, as_points, check_observed, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
@@ -330,6 +330,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive "
                 "weight at least."
             )
+        if not isinstance(curves, GridCurves):
+            require_numpy(self, "Put the curves on a common grid, with NaN where nothing was observed.", X)
         sample = CurveSample(X, curves, weight, self._matrix(curves), self._basis(), self.fit_intercept)
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
@@ -432,6 +434,13 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             raise DataError(
                 f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
             )
+        if curves.n_components != self._layout.n_components:
+            raise DataError(
+                f"{type(self).__name__}: Y has values of {curves.n_components} components; those of the fit had "
+                f"{self._layout.n_components}."
+            )
+        if not np.any(np.isfinite(to_numpy(curves.values))):
+            raise DataError(f"{type(self).__name__}: Y holds NaN only, so that there is nothing to compare with.")
         weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
         errors = squared_errors(self._evaluate, X, curves)
         error = float(errors.sum() if weight is None else weight @ errors)
@@ -452,7 +461,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     def _mean(self, points, derivative=False):
         if not self.fit_intercept:
             return as_like(np.zeros(len(points) * self._layout.n_components), self.X_fit_)
-        return mean_function(self.intercept_, self._nodes, self.output_kernel_, points, derivative)
+        return mean_function(self.intercept_, self._nodes, points, derivative)
 
     def _grid_points(self):
         grid = to_numpy(self.grid_)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.backend import to_numpy
 from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
+from mercer.estimators.validation import take_columns, take_rows
 from mercer.kernels import Gaussian, Identity, Kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
 from mercer.measures import Measure
@@ -116,8 +118,9 @@ def _left_out_halves(
     for side in (0, 1):
         train, test = np.arange(side, n, 2), np.arange(1 - side, n, 2)
         inside, outside = sample.take(train, kernel.pairwise), sample.curves.take(test)
-        X_test = sample.X[test][:, train] if kernel.pairwise else sample.X[test]
-        weight = 1.0 if sample.weight is None else sample.weight[test]
+        X_test = take_rows(sample.X, test)
+        X_test = take_columns(X_test, train) if kernel.pairwise else X_test
+        weight = 1.0 if sample.weight is None else to_numpy(sample.weight)[test]
         bound = inside.bind(kernel, output_kernel, loss)
         problem = inside.pose(bound, Square(), 1.0)
         for k, alpha in enumerate(alphas):

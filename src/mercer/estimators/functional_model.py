@@ -11,7 +11,7 @@ import numpy as np
 from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
 from mercer.estimators.curves import GridCurves, ScatteredCurves
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows
-from mercer.functions import interpolation, interpolation_slopes
+from mercer.functions import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
@@ -131,7 +131,7 @@ class CurveSample:
             h = bound.evaluate(X, self.X, coef, as_like(points, self.X))
             if not self.fit_intercept:
                 return h
-            return h + mean_function(result.intercept, nodes, bound.output_kernel, points)[None, :]
+            return h + mean_function(result.intercept, nodes, points)[None, :]
 
         return predict
 
@@ -206,15 +206,13 @@ def total_variation(curves: Curves, weight: Any = None) -> tuple[float, float]:
     return float(variation), (8 * np.finfo(float).eps) ** 2 * float(size)
 
 
-def mean_function(
-    intercept: Any, nodes: Measure | None, output_kernel: Kernel, points: np.ndarray, derivative: bool = False
-) -> Any:
+def mean_function(intercept: Any, nodes: Measure | None, points: np.ndarray, derivative: bool = False) -> Any:
     """Return the intercept at any points, shape (k·p,): at the nodes it is b itself.
 
     In between it is
 
     - on the line the straight lines through b, constant beyond;
-    - in the plane and beyond the mean of b plus the interpolant of the rest by the output kernel;
+    - in the plane and beyond the interpolant a + Σ_j c_j‖θ − θ_j‖ of b, which is that on the line;
     - without nodes (scattered observations) the constant that it is.
     """
     xp = namespace(intercept)
@@ -225,8 +223,5 @@ def mean_function(
     if nodes.points.shape[1] == 1:
         weights = (interpolation_slopes if derivative else interpolation)(nodes.locations, points[:, 0])
     else:
-        on_nodes = to_numpy(output_kernel(nodes.points)).astype(float)
-        section = to_numpy(output_kernel(nodes.points, as_like(points, nodes.points))).astype(float)
-        weights = np.linalg.pinv(on_nodes, rcond=1e-10, hermitian=True) @ section
-        weights = weights + (1 - weights.sum(axis=0)) / len(nodes)  # constants are reproduced
+        weights = spatial_interpolation(nodes.points, points)
     return xp.reshape(as_like(weights, b).T @ b, (-1,))
