@@ -138,7 +138,7 @@ class RidgePath:
     def leave_one_out_predictions(self, alpha: float) -> Any:
         """Return h_{−i}(x_i) + b_{−i}, the predictions of each sample without it, shape (n, m)."""
         gains = self._filter(alpha)
-        room = self._room_outside + self.inputs.vectors**2 @ gains
+        room = self._room_outside + self._squares.T @ gains
         room = np.concatenate([room, np.repeat(self._idle_room[:, None], self._n_idle, axis=1)], axis=1)
         return self.problem.Y - self._back(self._residuals(gains) / np.maximum(room, LEAST_ROOM))
 
@@ -152,6 +152,11 @@ class RidgePath:
     def _inner(self) -> np.ndarray:
         """Z = UᵀYV on the active columns, (r, q)."""
         return self.inputs.vectors.T @ self.outputs.targets[:, : self._active]
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """U_ia², (r, n)."""
+        return self.inputs.vectors.T**2
 
     @cached_property
     def _residual_outside(self) -> np.ndarray:
@@ -171,7 +176,7 @@ class RidgePath:
         """ρ_i − Σ_a U_ia² F_aj, (n, 1), or (1, 1)."""
         if self.inputs.complete:
             return np.zeros((1, 1))
-        return (self._idle_room - np.sum(self.inputs.vectors**2, axis=1))[:, None]
+        return (self._idle_room - np.sum(self._squares, axis=0))[:, None]
 
     def _filter(self, alpha: float) -> np.ndarray:
         """F_aj on the active columns, (r, q)."""
@@ -225,7 +230,7 @@ class RidgePath:
         size = len(spectrum.nodes)
         room_parts = np.empty((size, n))
         for a, k, weights in spectrum.blocks:
-            room_parts[k] = weights.T @ vectors[a] ** 2
+            room_parts[k] = weights.T @ self._squares[a]
         total = np.zeros(len(self.alphas))
         step = max(1, BLOCK_ENTRIES // (n * (size + 2 * len(self.alphas))))
         for start in range(group.start, group.stop, step):
@@ -288,7 +293,7 @@ def input_spectrum(problem: DualProblem, left: LinearOperator, alphas: np.ndarra
         eigen = linalg.eigh(LowRank(factor))
         complete = eigen.vectors.shape[1] >= n - problem.fit_intercept
         return InputSpectrum(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
-    gram = to_numpy(left.to_dense(max_bytes=2**34)).astype(float)
+    gram = np.asarray(to_numpy(left.to_dense(max_bytes=2**34)), dtype=float)
     if constant is None:
         sigma, vectors = eigh(gram)
         return InputSpectrum(np.maximum(sigma, 0), vectors, None, True)
@@ -298,12 +303,13 @@ def input_spectrum(problem: DualProblem, left: LinearOperator, alphas: np.ndarra
     mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
     along = gram @ mirror
     along -= 0.5 * (mirror @ along) * mirror
-    gram = gram - np.outer(mirror, along) - np.outer(along, mirror)
+    gram = gram - np.outer(mirror, along)
+    gram -= np.outer(along, mirror)
     sigma, reflected = eigh(gram[1:, 1:])
-    vectors = np.zeros((n, n - 1), order="F")
-    vectors[1:] = reflected
-    vectors -= np.outer(mirror, mirror @ vectors)
-    return InputSpectrum(np.maximum(sigma, 0), vectors, constant, True)
+    rows = np.zeros((n - 1, n))
+    rows[:, 1:] = reflected.T
+    rows -= np.outer(rows @ mirror, mirror)
+    return InputSpectrum(np.maximum(sigma, 0), rows.T, constant, True)
 
 
 def _constant(problem: DualProblem) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +53,10 @@ def compress_spectrum(sigma: np.ndarray, smallest: float, n_filters: int) -> Com
     True
     """
     best: list[tuple[int, int]] = []
+    values = sigma.tolist()  # searched many times for one number, where lists are faster
     count, least = 1, float("inf")
     for trial in NODE_COUNTS:
-        bounds, work = _blocks(sigma, smallest, trial, n_filters, least)
+        bounds, work = _blocks(values, smallest, trial, n_filters, least)
         if work < least:
             best, count, least = bounds, trial, work
     nodes, blocks, first = [], [], 0
@@ -67,14 +69,14 @@ def compress_spectrum(sigma: np.ndarray, smallest: float, n_filters: int) -> Com
 
 
 def _blocks(
-    sigma: np.ndarray, smallest: float, count: int, n_filters: int, limit: float
+    sigma: list[float], smallest: float, count: int, n_filters: int, limit: float
 ) -> tuple[list[tuple[int, int]], float]:
     """Return (start, stop) of the blocks, from the largest eigenvalues down, and the work; give up beyond ``limit``."""
     far = float(np.cosh(np.arccosh(1 / ACCURACY) / count))
     bounds, stop, work = [], len(sigma), 0.0
     while stop > 0 and work < limit:
-        lowest = ((far - 1) * float(sigma[stop - 1]) - 2 * smallest) / (far + 1)
-        start = min(int(np.searchsorted(sigma[:stop], lowest, side="left")), stop - 1)
+        lowest = ((far - 1) * sigma[stop - 1] - 2 * smallest) / (far + 1)
+        start = min(bisect_left(sigma, lowest, 0, stop), stop - 1)
         work += min(count, stop - start) * (stop - start + n_filters)
         bounds.append((start, stop))
         stop = start
