@@ -155,7 +155,7 @@ def check_observed(owner: Any, curves: GridCurves | ScatteredCurves, keep: np.nd
 def _plain(Y: Any) -> Any:
     """Return masked arrays with NaN for what is masked, and arrays of (points, values) objects as lists."""
     if isinstance(Y, np.ma.MaskedArray):
-        return Y.astype(float).filled(np.nan)
+        return np.ma.filled(Y.astype(float), np.nan)
     if isinstance(Y, np.ndarray) and Y.dtype == object and Y.size and isinstance(Y.flat[0], (tuple, np.ndarray)):
         return [tuple(one) for one in Y]
     return Y
