@@ -66,7 +66,7 @@ def test_a_matrix_is_stored_only_where_it_is_small(monkeypatch):
 def test_factors_give_the_matrix_and_nearly_orthogonal_features(scaled):
     operator = congruence(FORMS["distinct"](), SCALE) if scaled else FORMS["distinct"]()
     factors = operator.factors()
-    features = (factors.left * np.sqrt(factors.values))[ROWS][:, :, None] * factors.right[:, None, :]
+    features = factors.left[ROWS][:, :, None] * factors.right[:, None, :]
     features = features.reshape(8, -1)
     np.testing.assert_allclose(features @ features.T, operator.to_dense(), atol=1e-13)
     assert operator.factors(1e-3) is factors  # the more exact ones serve
@@ -82,7 +82,7 @@ def test_features_are_orthogonal_when_curves_share_points_and_weights():
         Gaussian(1.0).gram(X), Gaussian(3.0).gram(theta), np.repeat(np.arange(5), m), np.tile(np.arange(m), 5)
     )
     factors = congruence(operator, np.sqrt(np.outer(s, w)).ravel()).factors()
-    left, right = factors.left * np.sqrt(factors.values), factors.right.reshape(5, m, -1)
+    left, right = factors.left, factors.right.reshape(5, m, -1)
     features = (left[:, None, :, None] * right[:, :, None, :]).reshape(5 * m, -1)
     spectrum = (factors.values[:, None] * factors.pooled).ravel()
     np.testing.assert_allclose(features.T @ features, np.diag(spectrum), atol=1e-12 * spectrum.max())
@@ -124,6 +124,33 @@ def test_eigenpairs_thin_and_dense(rough):
     np.testing.assert_allclose(
         whole.synthesise(whole.spectrum * whole.analyse(rhs)), dense @ rhs @ [[2.0, 1.0], [1.0, 2.0]], atol=1e-4
     )
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-4, 1e-8])
+def test_eigenpairs_come_from_the_factors(tolerance, scaled, monkeypatch):
+    """Without a pivoted Cholesky factorisation or the matrix, to the tolerance, and orthonormal."""
+    operator = congruence(many(), np.linspace(0.5, 1.5, 240)) if scaled else many()
+    dense, _ = operator.to_dense(), operator.thin
+    monkeypatch.setattr(PairGram, "_dense", None)
+    monkeypatch.setattr(module, "pivoted_cholesky", None)
+    eigen = eigh(operator, tolerance)
+    left_out = dense - eigen.factor @ eigen.factor.T
+    assert np.trace(left_out) <= eigen.trace_left_out + 1e-10
+    assert eigen.trace_left_out <= tolerance
+    assert np.linalg.eigvalsh(left_out)[0] > -1e-10
+    assert np.all(np.diff(eigen.values) <= 0)
+    np.testing.assert_allclose(eigen.vectors.T @ eigen.vectors, np.eye(len(eigen.values)), atol=1e-9)
+
+
+def test_dependent_features_are_noticed():
+    """Each curve is seen once, at θ = x: products of functions of x and θ are functions of x alone there."""
+    X = np.random.default_rng(2).uniform(size=(200, 1))
+    operator = PairGram(Gaussian(1.0).gram(X), Gaussian(3.0).gram(X), np.arange(200))
+    assert operator.factors(1e-9).eigen(1e-9, 200) is None
+    eigen = eigh(operator, 1e-9)
+    np.testing.assert_allclose(eigen.factor @ eigen.factor.T, operator.to_dense(), atol=1e-9)
+    np.testing.assert_allclose(eigen.vectors.T @ eigen.vectors, np.eye(len(eigen.values)), atol=1e-10)
 
 
 def test_eigenpairs_beyond_the_memory_budget(monkeypatch):

@@ -4,7 +4,8 @@ from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
 from mercer.linalg.kronecker import Kronecker, KroneckerEigen
 from mercer.linalg.operators import Dense, LinearOperator, LowRank, Masked
-from mercer.linalg.pairs import PairFactors, PairGram
+from mercer.linalg.pair_factors import PairFactors
+from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
 __all__ = [

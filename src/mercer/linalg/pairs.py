@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,14 +11,15 @@ from mercer.backend import require_numpy
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.linalg.eigen import Eigen, congruence, eigh
 from mercer.linalg.operators import DENSE_LIMIT, Dense, LinearOperator, LowRank
+from mercer.linalg.pair_factors import PairFactors, gather, scatter, sum_over_curves
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
-__all__ = ["PairFactors", "PairGram"]
+__all__ = ["PairGram"]
 
 #: bytes that the thin factor of the output Gram may take, one row an observation
 FACTOR_LIMIT = 2**28
 #: share of the size beyond which a dense eigendecomposition is cheaper than a thin one
-RANK_SHARE = 0.25
+RANK_SHARE = 0.5
 
 
 class PairGram(LinearOperator):
@@ -92,20 +92,9 @@ class PairGram(LinearOperator):
             return self._apply_without_factor(array)
         if 8 * self.inputs.shape[0] ** 2 <= DENSE_LIMIT:
             self.inputs.to_dense()  # stored from now on
-        n, q, k = self.inputs.shape[0], factor.shape[1], array.shape[1]
-        sums = np.zeros((n, k, q), dtype=np.result_type(factor, array))
-        for c in range(k):
-            sums[:, c] = self.sum_over_curves(factor * array[:, c, None])
-        spread = (self.inputs @ sums.reshape(n, k * q)).reshape(n, k, q)
-        return np.stack([np.einsum("pq,pq->p", factor, spread[self.rows, c]) for c in range(k)], axis=1)
-
-    def sum_over_curves(self, values: np.ndarray) -> np.ndarray:
-        """Return Σ_{p: i(p) = i} v_p for each curve i, from one row an observation; shape (n, ...)."""
-        sums = np.zeros((self.inputs.shape[0], *values.shape[1:]), dtype=values.dtype)
-        if len(values):
-            first = np.flatnonzero(np.diff(self.rows, prepend=-1))
-            sums[self.rows[first]] = np.add.reduceat(values, first, axis=0)
-        return sums
+        sums = scatter(factor, array, self.rows, self.inputs.shape[0])
+        spread = (self.inputs @ sums.reshape(len(sums), -1)).reshape(sums.shape)
+        return gather(factor, spread, self.rows)
 
     @property
     def thin(self) -> bool:
@@ -166,7 +155,7 @@ class PairGram(LinearOperator):
         if self._factor is None:
             return None
         weight = np.ones(len(self.rows)) if self.scale is None else self.scale**2
-        mass = self.sum_over_curves(weight)
+        mass = sum_over_curves(weight, self.rows, self.inputs.shape[0])
         mass = np.where(mass > 0, mass, max(float(mass.max(initial=0.0)), 1.0))  # a curve without any observation
         # what is left out of K_X costs at most its own trace, in this metric, times the largest K_Θ[j, j]
         top = float(self.points.operator.diagonal().max(initial=0.0))
@@ -175,27 +164,13 @@ class PairGram(LinearOperator):
         order = np.argsort(values)[::-1]
         order = order[values[order] > np.finfo(float).eps * values[order[:1]]]
         return PairFactors(
-            left.vectors / np.sqrt(mass)[:, None],
+            left.factor / np.sqrt(mass)[:, None],
             left.values,
             self._factor @ turn[:, order],
             values[order],
+            self.rows,
             left.trace_left_out * top,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class PairFactors:
-    """D𝐊D ≈ ΦΦᵀ with Φ_{p,(a,b)} = √σ_a · left[i(p), a] · right[p, b], one column for each pair (a, b).
-
-    ``left`` (n, r) and ``right`` (N, q) are turned such that ΦᵀΦ ≈ diag(σ_a τ_b), which is exact when all curves are
-    observed at the same points with the same weights up to a factor. ``values`` is σ, ``pooled`` is τ.
-    """
-
-    left: np.ndarray
-    values: np.ndarray
-    right: np.ndarray
-    pooled: np.ndarray
-    trace_left_out: float = 0.0
 
 
 class _Points:
@@ -240,13 +215,17 @@ def _(operator: PairGram, scale: Any) -> LinearOperator:
 
 @eigh.register
 def _(operator: PairGram, tolerance: float = 0.0, max_rank_share: float = RANK_SHARE) -> Eigen:
-    """Thin where the rank is small, dense up to the guard of ``to_dense``, refused beyond."""
+    """From thin factors where the rank is small, dense up to the guard of ``to_dense``, refused beyond."""
     size = operator.shape[0]
     large, most = 8 * size**2 > DENSE_LIMIT, int(max_rank_share * size)
     if large:  # no other way: as many columns as fit
         most = DENSE_LIMIT // (8 * size)
         tolerance = max(tolerance, float(np.finfo(float).eps * np.sum(operator.diagonal())))
     if tolerance > 0 and size > 100:
+        factors = operator.factors(tolerance / 2)
+        eigen = None if factors is None else factors.eigen(tolerance, most)
+        if eigen is not None:
+            return eigen
         factor = pivoted_cholesky(operator, tolerance / 2, max_rank=most)
         if factor is not None:
             thin = eigh(LowRank(factor), tolerance / 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from mercer.backend import namespace
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import KroneckerEigen, PairFactors, PairGram
+from mercer.linalg.pair_factors import gather, leading_gram, scatter
 from mercer.problems import DualProblem
 from mercer.solvers.reduction import thin_eigen
 
@@ -102,7 +102,7 @@ class GridFeatures:
         left = self.left * self.root[:, 0]
         # D has rank 1: √D_ab is √D_a0 times the ratio √D_0b/√D_00
         right = self.right * (self.root[:1, :] / self.root[0, 0])
-        matrix = _assemble(left, lambda b: self.observed @ (right * right[:, b : b + 1]), counts)
+        matrix = leading_gram(left, lambda b: self.observed @ (right * right[:, b : b + 1]), counts)
         if direction is not None:
             along = left.T @ direction  # (r, m)
             means = np.concatenate([along[: counts[b]] * right[:, b] for b in np.flatnonzero(counts)])
@@ -113,36 +113,35 @@ class GridFeatures:
 class PairFeatures:
     """Φ of shape (N·p, r·q·p) for observations at points of their own, from thin factors of K_X, K_Θ and A.
 
-    β has shape (r, q·p), component last. The columns of Φ are orthogonal up to the differences between the points of
+    β has shape (r, p·q), component before right index. The columns of Φ are orthogonal up to the differences between the points of
     different curves; ``spectrum`` is what their squared norms would be without these.
     """
 
     def __init__(self, problem: DualProblem, factors: PairFactors) -> None:
-        self.gram: Any = problem.gram.left
         values, vectors = np.linalg.eigh(problem.gram.right.to_dense())
-        values = np.maximum(values, 0)
-        self.left = factors.left * np.sqrt(problem.scale * factors.values)
-        self.right = factors.right
-        self.mixing = vectors * np.sqrt(values)
-        self.values = values
+        self.factors, self.scale, self.values = factors, problem.scale, np.maximum(values, 0)
+        self.mixing = vectors * np.sqrt(problem.scale * self.values)
         self.components = len(values)
         self.base = problem.scale * factors.values[:, None] * factors.pooled
         share = 1.0 if problem.measure.observed is None else float(np.mean(problem.measure.observed))
-        self.bound = (self.base[:, :, None] * values).reshape(len(self.base), -1)
+        self.bound = (self.base[:, None, :] * self.values[:, None]).reshape(len(self.base), -1)
         self.spectrum = share * self.bound
-        (n, r), (N, q) = self.left.shape, self.right.shape
+        (n, r), (N, q) = factors.left.shape, factors.right.shape
         self.work = 2 * self.components * q * (n * r + 3 * N)
+
+    @property
+    def left(self) -> np.ndarray:
+        """Values of the left features at the curves, shape (n, r)."""
+        return self.factors.left
 
     def synthesise(self, beta: np.ndarray) -> np.ndarray:
         """Return Φβ, shape (N, p)."""
-        spread = (self.left @ beta).reshape(len(self.left), -1, self.components)
-        parts = [np.einsum("pq,pq->p", self.right, spread[self.gram.rows, :, c]) for c in range(self.components)]
-        return np.stack(parts, axis=1) @ self.mixing.T
+        spread = (self.left @ beta).reshape(len(self.left), self.components, -1)
+        return gather(self.factors.right, spread, self.factors.rows) @ self.mixing.T
 
     def analyse(self, array: np.ndarray) -> np.ndarray:
-        """Return Φᵀz, shape (r, q·p)."""
-        mixed = array @ self.mixing
-        sums = np.stack([self.gram.sum_over_curves(self.right * column[:, None]) for column in mixed.T], axis=2)
+        """Return Φᵀz, shape (r, p·q)."""
+        sums = scatter(self.factors.right, array @ self.mixing, self.factors.rows, len(self.left))
         return self.left.T @ sums.reshape(len(sums), -1)
 
     @property
@@ -152,35 +151,24 @@ class PairFeatures:
 
     def constant(self, direction: np.ndarray) -> np.ndarray:
         """Return Φᵀ of the constant of each component; see :meth:`contract`."""
-        along = self.left.T @ self.gram.sum_over_curves(self.right * direction.mean(axis=1)[:, None])
-        return (along[:, :, None] * np.sqrt(self.values)).reshape(len(along), -1)
+        along = np.sqrt(self.scale) * self._along(direction)
+        return (along[:, None, :] * np.sqrt(self.values)[:, None]).reshape(len(along), -1)
+
+    def _along(self, direction: np.ndarray) -> np.ndarray:
+        """Products of the features with the constant, shape (r, q); entries missing from vectors are not seen here."""
+        return self.factors.left.T @ self.factors.sums(self.factors.right * direction.mean(axis=1)[:, None])
 
     def contract(self, beta: np.ndarray) -> np.ndarray:
         """Return the sums over the features that share a constant."""
-        cube = beta.reshape(*self.base.shape, self.components)
-        return np.broadcast_to(cube.sum(axis=(0, 1)), cube.shape).reshape(beta.shape)
+        cube = beta.reshape(len(beta), self.components, -1)
+        return np.broadcast_to(cube.sum(axis=(0, 2))[:, None], cube.shape).reshape(beta.shape)
 
     def block(self, component: int, counts: np.ndarray, direction: Any) -> np.ndarray:
-        """Return ΦᵀCΦ on the leading features of a component; entries missing from vectors are not seen here."""
-        left, right = self.left * np.sqrt(self.values[component]), self.right
-        matrix = _assemble(left, lambda b: self.gram.sum_over_curves(right * right[:, b : b + 1]), counts)
+        """Return ΦᵀCΦ on the leading features of a component, as if no entry of a vector were missing."""
+        scale = self.scale * float(self.values[component])
+        matrix = scale * self.factors.gram(counts)
         if direction is not None:
-            along = left.T @ self.gram.sum_over_curves(right * direction.mean(axis=1)[:, None])  # (r, q)
+            along = np.sqrt(scale) * self._along(direction)
             means = np.concatenate([along[: counts[b], b] for b in np.flatnonzero(counts)])
             matrix -= np.outer(means, means)
         return matrix
-
-
-def _assemble(left: np.ndarray, weights_of: Callable[[int], np.ndarray], counts: np.ndarray) -> np.ndarray:
-    """Return the lower triangle of Σ_i (l_i l_iᵀ) ⊗ B_i on the leading features, right index first.
-
-    ``weights_of(b)`` is B_i[b, ·] for all i, shape (n, q). O(n K²) operations for K features.
-    """
-    used = np.flatnonzero(counts)
-    starts = np.concatenate([[0], np.cumsum(counts[used])])
-    matrix = np.zeros((starts[-1], starts[-1]))
-    for position, b in enumerate(used):
-        weights = weights_of(int(b))
-        later = np.concatenate([left[:, : counts[c]] * weights[:, c : c + 1] for c in used[position:]], axis=1)
-        matrix[starts[position] :, starts[position] : starts[position + 1]] = later.T @ left[:, : counts[b]]
-    return matrix

@@ -14,14 +14,15 @@ from mercer.linalg import conjugate_gradient
 from mercer.losses.domain import observed_only
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.features import GridFeatures, PairFeatures, thin_features
-from mercer.solvers.reduction import FIRST_SHARE
 
 __all__ = ["solve_observed"]
 
+#: part of the kernel to leave out first, in units of √tol: an error of this size costs its square in the gap
+FIRST_SHARE = 0.1
 #: steps with the diagonal preconditioner before its rate is judged; about as many are needed with an exact block
 PATIENCE = 12
 #: largest exact block of the preconditioner, and the least D that is worth a place in it
-BLOCK_SIZE = 1500
+BLOCK_SIZE = 1000
 BLOCK_LEAST = 0.05
 #: time of an operation on the block in units of one in a step
 BLOCK_PRICE = 1.5
@@ -38,7 +39,7 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int) -> tuple[Any
     Conjugate gradients stop once the duality gap, ½‖CΦρ‖²/n for a residual ρ, is within tol of the objective. The
     gap with the whole kernel is what is returned; where it is too large, bases and residual are refined.
     """
-    share, goal, n_iter, A = FIRST_SHARE * tol, 0.5 * tol, 0, None
+    share, goal, n_iter, A = FIRST_SHARE * math.sqrt(tol), 0.5 * tol, 0, None
     while True:
         features = thin_features(problem, share)
         system = _System(problem, features)
@@ -162,7 +163,7 @@ class _BlockPreconditioner:
     def __init__(self, system: _System) -> None:
         features = system.features
         self.diagonal = 1 + features.spectrum
-        self.cube = (self.diagonal.shape[0], -1, features.components)
+        self.cube = (self.diagonal.shape[0], features.components, -1)
         self.blocks = []
         for components, counts in _leading(features):
             matrix = features.block(int(components[0]), counts, system.direction)
@@ -175,8 +176,8 @@ class _BlockPreconditioner:
         answer = residual / self.diagonal
         cube, out = residual.reshape(self.cube), answer.reshape(self.cube)
         for components, (a, b), factor in self.blocks:
-            part = scipy.linalg.cho_solve(factor, cube[a, b][:, components], check_finite=False)
-            out[a[:, None], b[:, None], components] = part
+            place = a[:, None], components, b[:, None]
+            out[place] = scipy.linalg.cho_solve(factor, cube[place], check_finite=False)
         return answer
 
 
