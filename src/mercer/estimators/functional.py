@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from mercer.estimators.functional_choice import (
     choose_smoothness,
     default_output_kernels,
     thresholds,
+    without_outliers,
 )
 from mercer.estimators.functional_model import (
     CurveSample,
@@ -74,7 +76,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         A for curves in R^p, positive semi-definite; the identity by default. ``leading_components(Y, rank)`` in
         :mod:`mercer.operator_valued` is one of low rank.
     alpha : float or "auto", default="auto"
-        λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form.
+        λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form; for robust
+        losses curves that are outlying to a first robust fit hardly count in that.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         By name, κ is 1.345 times the median size of ridge residuals and ε is that size; ``Huber(kappa=0.5)`` is taken
         literally.
@@ -293,10 +296,16 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold."""
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        output_kernels = self._output_kernels(sample.measure, has_grid)
-        chosen = choose_smoothness(sample, self._adapted_kernel(sample.X), output_kernels, alpha, loss)
+        kernel, output_kernels = self._adapted_kernel(sample.X), self._output_kernels(sample.measure, has_grid)
+
+        def choose(sample):
+            return choose_smoothness(sample, kernel, output_kernels, alpha, loss)
+
+        settled = len(output_kernels) == 1 and alpha is not None and not automatic
+        robust = not settled and math.isfinite(loss.dual_bound)
+        chosen, weighted = without_outliers(sample, choose) if robust else (choose(sample), sample)
         if automatic or (alpha is None and not loss.smooth):
-            ridge = self._ridge(sample, chosen, loss)
+            ridge = self._ridge(weighted, chosen, loss)
             loss = thresholds(loss, sample, ClosedForm(tol=1e-3).solve(ridge).coef) if automatic else loss
             if alpha is None and not loss.smooth:
                 chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
@@ -376,7 +385,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             largest = sizes.max(axis=1)
         self.support_ = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
         self.n_support_ = len(self.support_)
-        self.saturated_ = np.flatnonzero(largest >= (1 - 1e-6) * loss.dual_bound)
+        self.saturated_ = np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
 
     # -- prediction --------------------------------------------------------------------------------------------
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.backend import to_numpy
+from mercer.backend import as_like, to_numpy
 from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.kernels import Gaussian, Identity, Kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
 from mercer.measures import Measure
 from mercer.operator_valued import BoundComponents
-from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
+from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors, select
 
 __all__ = [
     "ALPHAS",
@@ -25,6 +26,7 @@ __all__ = [
     "smoothest",
     "smoothness_errors",
     "thresholds",
+    "without_outliers",
 ]
 
 #: λ to choose from, in closed form
@@ -39,6 +41,10 @@ DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 TIE = 1e-6
 #: κ and ε in units of the median size of ridge residuals: few with Gaussian noise are beyond κ, half within ε
 KAPPA, EPSILON = 1.345, 1.0
+
+
+#: how often curves are weighed and smoothness chosen anew; the first time decides
+REWEIGHTINGS = 2
 
 
 class Smoothness(NamedTuple):
@@ -76,6 +82,38 @@ def choose_smoothness(
     errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
     _, which, where = smoothest(errors)
     return Smoothness(kernel, output_kernels[which], float(alphas[where]))
+
+
+def without_outliers(
+    sample: CurveSample, choose: Callable[[CurveSample], Smoothness]
+) -> tuple[Smoothness, CurveSample]:
+    """Choose the smoothness as outlying curves allow: chosen by ridge regression alone it would follow them.
+
+    In turn, the smoothness is chosen, a Huber regression is fitted with it, and curves whose residual r is beyond its
+    threshold κ get the weight (κ/‖r‖)², with which they count no more than others in the squared errors that the next
+    choice looks at. Returns the choice and the sample with these weights.
+    """
+    chosen, weighted = choose(sample), sample
+    for _ in range(REWEIGHTINGS):
+        sizes = _robust_residuals(sample, weighted, chosen)
+        kappa = KAPPA * max(float(np.median(sizes)), np.finfo(float).tiny)
+        trust = np.minimum(1.0, (kappa / np.maximum(sizes, kappa)) ** 2)
+        if np.all(trust == 1):
+            break
+        trust = as_like(np.maximum(trust, np.finfo(float).eps), sample.X)
+        weighted = replace(sample, weight=trust if sample.weight is None else sample.weight * trust)
+        chosen = choose(weighted)
+    return chosen, weighted
+
+
+def _robust_residuals(sample: CurveSample, weighted: CurveSample, chosen: Smoothness) -> np.ndarray:
+    """Return the norms of the residuals of a Huber regression whose threshold is that of the weighted sample."""
+    bound = sample.bind(chosen.kernel, chosen.output_kernel, Huber())
+    ridge = weighted.pose(bound, Square(), chosen.alpha)
+    loss = thresholds(Huber(), sample, ClosedForm(tol=1e-3).solve(ridge).coef)
+    problem = sample.pose(bound, loss, chosen.alpha)
+    result = select(problem, 1e-2).solve(problem)
+    return np.sqrt(squared_errors(sample.predictor(bound, problem, result), sample.X, sample.curves))
 
 
 def smoothest(errors: np.ndarray) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +19,14 @@ from mercer.estimators.functional_choice import (
     default_output_kernels,
     smoothest,
     smoothness_errors,
+    without_outliers,
 )
-from mercer.estimators.functional_model import CurveSample, squared_errors
+from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss
-from mercer.solvers import Solver, largest_epsilon, largest_kappa, loss_path
+from mercer.solvers import ClosedForm, Solver, loss_path
 
 __all__ = ["FunctionalRegressorCV"]
 
@@ -41,8 +43,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
     Minimises the objective of :class:`FunctionalRegressor` after two choices. Kernels and λ are those of the ridge
     regression with the smallest leave-one-out (or generalised cross-validation) error: in closed form on a complete
     grid, at the price of one eigendecomposition for each kernel; otherwise curves are left out by halves. For
-    a loss with a threshold, κ or ε then runs down a warm-started path from the value at which it begins to matter, on
-    folds of the curves.
+    robust losses, curves that are outlying to a first robust fit hardly count in that. κ or ε then runs down a
+    warm-started path from the value at which it begins to matter, on folds of the curves.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     Attributes
     ----------
     errors_ : array of shape (n_kernels, n_output_kernels, n_alphas)
-        Mean errors of the ridge regressions on left-out curves.
+        Mean errors of the ridge regressions on left-out curves, outlying ones down-weighted for robust losses.
     kernels_, output_kernels_, alphas_ : list, list, array
         What they are errors of.
     thresholds_, threshold_errors_ : array or None
@@ -213,11 +215,14 @@ class FunctionalRegressorCV(FunctionalRegressor):
         self.output_kernels_ = self._adapted_output_kernels(sample.measure, has_grid)
         alphas = self._candidates("alphas")
         self.alphas_ = (ALPHAS if sample.curves.complete else FEW_ALPHAS) if alphas is None else np.sort(alphas)
-        self.errors_ = smoothness_errors(
-            sample, self.kernels_, self.output_kernels_, self.alphas_, loss, self.criterion
-        )
-        i, j, k = smoothest(self.errors_)
-        chosen = Smoothness(self.kernels_[i], self.output_kernels_[j], float(self.alphas_[k]))
+
+        def choose(sample):
+            candidates = self.kernels_, self.output_kernels_, self.alphas_
+            self.errors_ = smoothness_errors(sample, *candidates, loss, self.criterion)
+            i, j, k = smoothest(self.errors_)
+            return Smoothness(self.kernels_[i], self.output_kernels_[j], float(self.alphas_[k]))
+
+        chosen = without_outliers(sample, choose)[0] if math.isfinite(loss.dual_bound) else choose(sample)
         if alphas is None and not loss.smooth:
             ridge = self._ridge(sample, chosen, loss)
             chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
@@ -248,10 +253,10 @@ class FunctionalRegressorCV(FunctionalRegressor):
             X_test = take_columns(X_test, train) if pairwise else X_test
             bound = inside.bind(chosen.kernel, chosen.output_kernel, loss)
             problem = inside.pose(bound, loss, chosen.alpha)
-            path = loss_path(problem, name, values, self._path_solver(), tol=self.cv_tol)
-            for place, (value, result) in enumerate(zip(values, path, strict=True)):
-                at_value = problem.with_loss(loss.replace(**{name: float(value)}))
-                size = squared_errors(inside.predictor(bound, at_value, result), X_test, outside)
+            nested = name if problem.loss == loss else f"loss__{name}"  # of a loss of scattered curves
+            path = loss_path(problem, nested, values, self._path_solver(), tol=self.cv_tol)
+            for place, result in enumerate(path):
+                size = squared_errors(inside.predictor(bound, problem, result), X_test, outside)
                 errors[place] += weight[test] @ (size if self.scoring == "square" else np.sqrt(size))
             total += float(weight[test].sum())
         self.thresholds_, self.threshold_errors_ = values, errors / total
@@ -262,8 +267,12 @@ class FunctionalRegressorCV(FunctionalRegressor):
         given = self._candidates("thresholds")
         if given is not None:
             return np.sort(given)[::-1]
-        problem = sample.pose(sample.bind(chosen.kernel, chosen.output_kernel, loss), loss, chosen.alpha)
-        top = largest_kappa(problem) if name == "kappa" else largest_epsilon(problem)
+        ridge = self._ridge(sample, chosen, loss)
+        if name == "kappa":  # beyond, Huber is ridge
+            residuals = ClosedForm(tol=1e-6).solve(ridge).coef
+        else:  # beyond, the mean curve costs nothing
+            residuals = ridge.Y - ridge.null_model[1][None, :]
+        top = float(np.max(residual_sizes(sample.curves, residuals, loss.pointwise)))
         return SHARES * (top if top > 0 else 1.0)
 
     def _path_solver(self) -> Any:

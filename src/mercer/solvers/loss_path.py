@@ -63,7 +63,7 @@ def loss_path(
     >>> [result.coef[:, 0].round(2).tolist() for result in loss_path(problem, "kappa", [top, 1.0])]
     [[0.75, 1.5, 6.75], [0.75, 1.0, 1.0]]
     """
-    names = sorted(problem.loss.get_params(deep=False))
+    names = sorted(problem.loss.get_params())
     if parameter not in names:
         allowed = (
             "a parameter of the loss, " + " or ".join(map(repr, names)) if names else "that of a loss with parameters"
