@@ -153,7 +153,12 @@ def check_observed(owner: Any, curves: GridCurves | ScatteredCurves, keep: np.nd
 
 
 def _plain(Y: Any) -> Any:
-    """Return masked arrays with NaN for what is masked, and arrays of (points, values) objects as lists."""
+    """Return masked arrays and data frames with NaN for what is missing, and arrays of (points, values) as lists."""
+    if type(Y).__module__.partition(".")[0] == "pandas":
+        try:
+            return Y.to_numpy(dtype=float, na_value=np.nan)
+        except (TypeError, ValueError):  # a series of pairs, or no numbers
+            Y = Y.to_numpy()
     if isinstance(Y, np.ma.MaskedArray):
         return np.ma.filled(Y.astype(float), np.nan)
     if isinstance(Y, np.ndarray) and Y.dtype == object and Y.size and isinstance(Y.flat[0], (tuple, np.ndarray)):

@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import as_like, require_numpy, to_numpy
+from mercer.backend import as_like, device, namespace, require_numpy, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.curves import GridCurves, as_points, check_observed, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
@@ -119,11 +119,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     measure_ : Measure
         Nodes and weights of Θ.
     support_ : array of int
-        Curves with a coefficient that is not 0; the others do not change the model.
+        Rows of ``X_fit_`` with a coefficient that is not 0; the other curves do not change the model.
     n_support_ : int
         Their number.
     saturated_ : array of int
-        Curves on which the loss is linear, at a point at least: they are treated as outliers.
+        Rows of ``X_fit_`` on whose curves the loss is linear, at a point at least: they are treated as outliers.
     objective_, dual_gap_, relative_gap_ : float
         The certificate.
     n_iter_, status_, solver_
@@ -383,9 +383,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             np.maximum.at(largest, curves.rows, sizes.max(axis=1))
         else:
             largest = sizes.max(axis=1)
-        self.support_ = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
-        self.n_support_ = len(self.support_)
-        self.saturated_ = np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
+        support = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
+        saturated = np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
+        xp = namespace(self.X_fit_)
+        self.support_, self.saturated_ = (xp.asarray(rows, device=device(self.X_fit_)) for rows in (support, saturated))
+        self.n_support_ = len(support)
 
     # -- prediction --------------------------------------------------------------------------------------------
 
