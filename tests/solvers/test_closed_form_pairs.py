@@ -157,7 +157,18 @@ def test_the_gap_asked_for_is_reached_in_no_more_steps_than_needed():
     assert steps[0] < steps[1] < steps[2]
     short = ClosedForm(tol=1e-10, max_iter=3).solve(problem)
     assert (short.status, short.n_iter) == ("max_iter", 3)
-    assert short.relative_gap > 1e-10
+    assert short.relative_gap > 1e-6
+    assert ClosedForm(tol=1e-10, max_iter=3).solve(problem, init=results[1e-6].coef).relative_gap <= 1e-6
+
+
+def test_single_precision():
+    X, theta, w, Y, _ = grid("windows", n=40, m=20)
+    measure = Measure(theta.astype(np.float32), w.astype(np.float32))
+    gram = Decomposable(Gaussian(2.0), Gaussian(6.0)).bind(measure).gram(X.astype(np.float32))
+    problem = DualProblem(gram, Square(), Y.astype(np.float32), measure, 1e-3, fit_intercept=True)
+    result = ClosedForm(tol=1e-4).solve(problem)
+    assert result.converged
+    assert result.coef.dtype == np.float32
 
 
 def test_an_exact_block_saves_steps_with_windows(monkeypatch):

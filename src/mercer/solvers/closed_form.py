@@ -57,7 +57,7 @@ class ClosedForm(Solver):
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         if _iterative(problem):
-            A, n_iter, certificate = solve_observed(problem, self.tol, self.max_iter)
+            A, n_iter, certificate = solve_observed(problem, self.tol, self.max_iter, init)
         else:
             A, n_iter = problem.feasible(self._direct(problem)), 1
             certificate = problem.certificate(A)

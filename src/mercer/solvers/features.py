@@ -113,8 +113,8 @@ class GridFeatures:
 class PairFeatures:
     """Φ of shape (N·p, r·q·p) for observations at points of their own, from thin factors of K_X, K_Θ and A.
 
-    β has shape (r, p·q), component before right index. The columns of Φ are orthogonal up to the differences between the points of
-    different curves; ``spectrum`` is what their squared norms would be without these.
+    β has shape (r, p·q), component before right index. The columns of Φ are orthogonal up to the differences between
+    the points of different curves; ``spectrum`` is what their squared norms would be without these.
     """
 
     def __init__(self, problem: DualProblem, factors: PairFactors) -> None:

@@ -28,7 +28,7 @@ BLOCK_LEAST = 0.05
 BLOCK_PRICE = 1.5
 
 
-def solve_observed(problem: DualProblem, tol: float, max_iter: int) -> tuple[Any, int, Certificate]:
+def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = None) -> tuple[Any, int, Certificate]:
     """Solve (I + 𝐊/(λn))A = Y − b on the observed entries; return A, the number of steps and the certificate.
 
     With 𝐊/(λn) = ΦΦᵀ (thin eigenbases of both Gram matrices) and C the projection on observed entries, centred
@@ -39,7 +39,7 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int) -> tuple[Any
     Conjugate gradients stop once the duality gap, ½‖CΦρ‖²/n for a residual ρ, is within tol of the objective. The
     gap with the whole kernel is what is returned; where it is too large, bases and residual are refined.
     """
-    share, goal, n_iter, A = FIRST_SHARE * math.sqrt(tol), 0.5 * tol, 0, None
+    share, goal, n_iter, A, last = FIRST_SHARE * math.sqrt(tol), 0.5 * tol, 0, init, math.inf
     while True:
         features = thin_features(problem, share)
         system = _System(problem, features)
@@ -47,10 +47,10 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int) -> tuple[Any
         n_iter += steps
         A = problem.feasible(A)
         certificate = problem.certificate(A)
-        exhausted = goal < 1e-20 or n_iter >= max_iter
-        if certificate.relative_gap <= tol or exhausted:
+        stalled = certificate.relative_gap > 0.5 * last  # rounding has the last word
+        if certificate.relative_gap <= tol or stalled or n_iter >= max_iter:
             return A, n_iter, certificate
-        share, goal = 1e-2 * share, 1e-2 * goal
+        share, goal, last = 1e-2 * share, 1e-2 * goal, certificate.relative_gap
 
 
 class _System:
