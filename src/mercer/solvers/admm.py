@@ -18,7 +18,7 @@ from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.quadratic import RidgeStep
 from mercer.solvers.reduction import Reduced, solve_reduced
 
-__all__ = ["ADMM"]
+__all__ = ["ADMM", "like_square"]
 
 #: entries of an (n, m) array that are worked on at a time, so that they stay in cache
 BLOCK_ENTRIES = 2**15
@@ -89,7 +89,7 @@ class ADMM(Solver):
         T = A - U / sweep.rho  # which stays where it is when A is optimal and U its prediction
         sweep.start(T)
         aim = 0.9 if problem.loss.smooth or not problem.fit_intercept else WORTH_A_SORT
-        looks = _Looks(n_iter, aim * self.tol, **(QUICK if _quick(problem) else SLOW))
+        looks = _Looks(n_iter, aim * self.tol, **(QUICK if like_square(problem) else SLOW))
         while True:
             n_iter += 1
             look = n_iter >= min(looks.following, self.max_iter)
@@ -120,14 +120,14 @@ class ADMM(Solver):
         return certificate, None
 
 
-def _quick(problem: DualProblem) -> bool:
+def like_square(problem: DualProblem) -> bool:
     """Whether the loss resembles the square loss: ADMM then starts from the ridge fit and needs few steps."""
     return problem.loss.smooth and problem.loss.indexed_by is None and problem.design is None
 
 
 def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[float, Any, Any]:
     """Return ρ, a dual array and predictions to start from: those of ``init``, of the ridge fit, or zeros."""
-    Y, quick = problem.Y, _quick(problem)
+    Y, quick = problem.Y, like_square(problem)
     if init is not None:
         A, U = init, ridge.synthesise(ridge.spectrum * ridge.analyse(init))
         U = U + problem.intercept(U, init)

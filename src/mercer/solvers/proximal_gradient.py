@@ -32,7 +32,8 @@ class ProximalGradient(Solver):
     max_iter : int, default=10000
         Limit on the number of steps.
     check_every : int, default=10
-        Steps between two looks at the gap.
+        Steps between two looks at the gap. Without an intercept, where a look costs no product, the first steps have
+        one each.
     """
 
     tol: float = 1e-4
@@ -61,17 +62,21 @@ class ProximalGradient(Solver):
         norm = problem.scale * problem.gram.norm2()
         step = 1 / norm if norm > 0 else 1.0
         A = problem.feasible(xp.zeros_like(problem.Y) if init is None else init)
-        Z, momentum = A, 1.0
+        H = problem.predict(A) if bool(xp.any(A != 0)) else A
+        Z, HZ, momentum = A, H, 1.0
         for n_iter in range(1, self.max_iter + 1):
-            new = problem.conjugate_prox(Z - step * problem.predict(Z), step)
+            new = problem.conjugate_prox(Z - step * HZ, step)
+            H_new = problem.predict(new)
             if problem.inner(Z - new, new - A) > 0:
                 momentum = 1.0
             following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
-            Z = new + ((momentum - 1) / following) * (new - A)
-            A, momentum = new, following
-            if n_iter % self.check_every == 0 or n_iter == self.max_iter:
+            beyond = (momentum - 1) / following
+            Z, HZ = new + beyond * (new - A), H_new + beyond * (H_new - H)  # predictions are linear
+            A, H, momentum = new, H_new, following
+            early = n_iter < self.check_every and not problem.fit_intercept
+            if early or n_iter % self.check_every == 0 or n_iter == self.max_iter:
                 feasible = problem.feasible(A) if problem.fit_intercept else A
-                certificate = problem.certificate(feasible)
+                certificate = problem.certificate(feasible, None if problem.fit_intercept else H)
                 if monitor.done(n_iter, certificate):
                     break
         return monitor.result(feasible, certificate, n_iter)
