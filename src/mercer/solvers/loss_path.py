@@ -31,8 +31,8 @@ def loss_path(
 
     The first starts from the ridge solution or from the intercept-only model, whichever has the smaller gap. A natural
     sequence falls from :func:`largest_kappa`, where the Huber fit is the ridge fit, or from :func:`largest_epsilon`,
-    where the fit is the intercept-only model: these first results need no iteration. Warm starts save a third to four
-    fifths of the steps of the proximal gradient and L-BFGS, and next to none of ADMM's few.
+    where the fit is the intercept-only model: these first results need no iteration. Warm starts save steps of the
+    proximal gradient and of L-BFGS; ADMM, whose own start is the ridge solution, gains nothing reliable from them.
 
     Parameters
     ----------
