@@ -23,12 +23,14 @@ A = np.array([[1.0, 0.5], [0.5, 2.0]])
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 
 
-@pytest.fixture(params=["direct", "iterative", "block"])
+@pytest.fixture(params=["direct", "iterative", "block", "dense"])
 def route(request, monkeypatch):
-    """A dense factorisation, conjugate gradients, or these with an exact block from the first steps on."""
+    """A dense factorisation at once, conjugate gradients, and these with an exact block or given up after few steps."""
     if request.param != "direct":
         monkeypatch.setattr(closed_form, "FEW_PAIRS", 1)
-    if request.param == "block":
+    if request.param != "dense":
+        monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
+    if request.param in ("block", "dense"):
         monkeypatch.setattr(observed, "PATIENCE", 2)
         monkeypatch.setattr(observed, "_price", lambda features: 0.0)
         monkeypatch.setattr(observed, "BLOCK_SIZE", 40)
@@ -146,7 +148,8 @@ def test_a_mask_of_everything_is_no_mask(intercept):
     assert two.n_iter <= 3  # the preconditioner is the inverse
 
 
-def test_the_gap_asked_for_is_reached_in_no_more_steps_than_needed():
+def test_the_gap_asked_for_is_reached_in_no_more_steps_than_needed(monkeypatch):
+    monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
     X, theta, w, Y, s = grid("windows", n=60, m=30)
     measure = Measure(theta, w)
     gram = Decomposable(Gaussian(2.0), Gaussian(6.0)).bind(measure).gram(X)
@@ -159,6 +162,17 @@ def test_the_gap_asked_for_is_reached_in_no_more_steps_than_needed():
     assert (short.status, short.n_iter) == ("max_iter", 3)
     assert short.relative_gap > 1e-6
     assert ClosedForm(tol=1e-10, max_iter=3).solve(problem, init=results[1e-6].coef).relative_gap <= 1e-6
+
+
+@intercepts
+def test_almost_interpolation_takes_a_dense_factorisation(intercept):
+    X, theta, w, Y, s = grid("windows", n=40, m=20)
+    measure = Measure(theta, w)
+    gram = Decomposable(Gaussian(20.0), Gaussian(200.0)).bind(measure).gram(X)
+    problem = DualProblem(gram, Square(), Y, measure, 1e-10, s, intercept)
+    result = ClosedForm().solve(problem)
+    assert result.converged
+    assert result.n_iter < 50
 
 
 def test_single_precision():
@@ -176,6 +190,7 @@ def test_an_exact_block_saves_steps_with_windows(monkeypatch):
     measure = Measure(theta, w)
     gram = Decomposable(Gaussian(10.0), Gaussian(30.0)).bind(measure).gram(X)
     problem = DualProblem(gram, Square(), Y, measure, 1e-6)
+    monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
     steps = {}
     for price in (0.0, np.inf):
         monkeypatch.setattr(observed, "_price", lambda features, price=price: price)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer.backend import is_numpy, namespace
+from mercer.backend import cholesky_solve, is_numpy, namespace
 from mercer.linalg import conjugate_gradient
 from mercer.losses.domain import observed_only
 from mercer.problems import Certificate, DualProblem
@@ -24,6 +24,8 @@ PATIENCE = 12
 #: largest exact block of the preconditioner, and the least D that is worth a place in it
 BLOCK_SIZE = 1000
 BLOCK_LEAST = 0.05
+#: observed entries up to which a dense factorisation is taken where conjugate gradients are slow
+FEW_ENTRIES = 2000
 #: time of an operation on the block in units of one in a step
 BLOCK_PRICE = 1.5
 
@@ -96,11 +98,39 @@ class _System:
         if is_numpy(self.problem.Y):
             stop.patience = _price(self.features)
         beta, n_iter = run(diagonal, beta, max_iter)
-        if not stop.reached and n_iter < max_iter:
+        if stop.slow and self.count <= FEW_ENTRIES:
+            return gram.unwhiten(self.dense_solution()), n_iter + 1
+        if stop.slow and n_iter < max_iter:
             stop.patience = math.inf
             beta, more = run(_BlockPreconditioner(self), beta, max_iter - n_iter)
             n_iter += more
         return gram.unwhiten(self.project(self.targets - self.features.synthesise(beta))), n_iter
+
+    @property
+    def count(self) -> int:
+        """Number of observed entries."""
+        observed = self.problem.measure.observed
+        return self.problem.Y.size if observed is None else int(observed.sum())
+
+    def dense_solution(self) -> np.ndarray:
+        """Return C(I + 𝐊/(λn))⁻¹(Y − b), whitened, from a Cholesky factorisation over the observed entries."""
+        problem, gram = self.problem, self.problem.gram
+        observed = problem.measure.observed
+        i, j = np.nonzero(np.ones(problem.shape, bool) if observed is None else observed)
+        matrix = problem.scale * gram.left.to_dense()[np.ix_(i, i)] * gram.right.to_dense()[np.ix_(j, j)]
+        matrix[np.diag_indices_from(matrix)] += 1
+        columns = gram.whiten(problem.Y)[i, j][:, None]
+        if self.direction is not None:
+            nodes = np.unique(j)
+            columns = np.hstack([columns, self.direction[i, j][:, None] * (j[:, None] == nodes)])
+        solved = cholesky_solve(matrix, columns, overwrite=True)
+        answer = solved[:, 0]
+        if self.direction is not None:  # the multiple of each constant that leaves nothing along it
+            constants = columns[:, 1:]
+            answer = answer - solved[:, 1:] @ cholesky_solve(constants.T @ solved[:, 1:], constants.T @ answer)
+        array = np.zeros(problem.shape, dtype=problem.Y.dtype)
+        array[i, j] = answer
+        return array
 
 
 class _Stop:
@@ -111,7 +141,7 @@ class _Stop:
         xp = namespace(system.targets)
         self.half_size = 0.5 * float(xp.sum(system.targets * system.targets))
         self.least = 1e-6 * system.problem.shape[0] * system.problem.null_model[0]
-        self.patience, self.reached = math.inf, False
+        self.patience, self.slow = math.inf, False
         self.gaps: list[float] = []
 
     def __call__(self, beta: Any, residual: Any) -> bool:
@@ -120,12 +150,13 @@ class _Stop:
         gap = 0.5 * float(xp.sum(self.system.features.bound * residual * residual))
         objective = self.half_size - 0.5 * float(xp.sum(beta * (self.system.rhs + residual)))
         gap = gap / max(objective, self.least, 1e-300)
-        self.reached = gap <= self.goal
         self.gaps.append(gap)
-        return self.reached or (self.patience < math.inf and self._slow())
+        reached = gap <= self.goal
+        self.slow = not reached and self._slow()
+        return reached or self.slow
 
     def _slow(self) -> bool:
-        if len(self.gaps) <= PATIENCE or len(self.gaps) % 4:
+        if math.isinf(self.patience) or len(self.gaps) <= PATIENCE or len(self.gaps) % 4:
             return False
         before, now = self.gaps[-PATIENCE // 2 - 1], self.gaps[-1]
         rate = math.log(before / now) / (PATIENCE // 2) if 0 < now < before else 0.0
@@ -168,7 +199,10 @@ class _BlockPreconditioner:
         for components, counts in _leading(features):
             matrix = features.block(int(components[0]), counts, system.direction)
             matrix[np.diag_indices_from(matrix)] += 1
-            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            try:
+                factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:  # a λ so small that 1 is lost in the rounding of D
+                continue
             place = (np.concatenate([np.arange(count) for count in counts]), np.repeat(np.arange(len(counts)), counts))
             self.blocks.append((components, place, factor))
 
