@@ -76,10 +76,10 @@ class FunctionValuedEstimator(BaseEstimator):
             return None
         return problem.dual_array(coef)
 
-    def _warn(self, result) -> None:
-        """Warn, where the user called ``fit``, of a gap that is larger than asked for."""
+    def _warn(self, result, depth=1) -> None:
+        """Warn of a gap that is larger than asked for, ``depth`` calls above the caller: where the user called ``fit``."""
         if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(result.message, ConvergenceWarning, stacklevel=2 + depth)
 
     def _store(self, X, bound, problem, result) -> None:
         """Keep the coefficients and the certificate of a solved problem."""

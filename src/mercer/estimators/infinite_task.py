@@ -111,7 +111,7 @@ class InfiniteTaskEstimator(FunctionValuedEstimator):
         else:
             problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
             result = self._solve(problem, tol)
-        self._warn(result)
+        self._warn(result, depth=2)
         self._store(X, bound, problem, result)
 
     def _store(self, X, bound, problem, result) -> None:
