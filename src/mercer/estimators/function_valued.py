@@ -77,7 +77,7 @@ class FunctionValuedEstimator(BaseEstimator):
         return problem.dual_array(coef)
 
     def _warn(self, result, depth=1) -> None:
-        """Warn of a gap that is larger than asked for, ``depth`` calls above the caller: where the user called ``fit``."""
+        """Warn of too large a gap, ``depth`` calls above the caller: where the user called ``fit``."""
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=2 + depth)
 
