@@ -161,9 +161,9 @@ def _left_out_halves(
         weight = 1.0 if sample.weight is None else to_numpy(sample.weight)[test]
         bound = inside.bind(kernel, output_kernel, loss)
         problem = inside.pose(bound, Square(), 1.0)
-        for k, alpha in enumerate(alphas):
-            at_alpha = problem.with_alpha(float(alpha) * problem.alpha)  # in units of weights that sum to 1
-            predict = inside.predictor(bound, at_alpha, ClosedForm(tol=1e-3).solve(at_alpha))
+        values = [float(alpha) * problem.alpha for alpha in alphas]  # in units of weights that sum to 1
+        for k, result in enumerate(ClosedForm(tol=1e-3).path(problem, values)):
+            predict = inside.predictor(bound, problem.with_alpha(values[k]), result)
             errors[k] += np.sum(weight * squared_errors(predict, X_test, outside))
     return errors / n
 

@@ -72,9 +72,14 @@ class ClosedForm(Solver):
         return _cholesky(problem, groups)
 
     def path(self, problem: DualProblem, alphas: Sequence[float]) -> Iterator[SolverResult]:
-        """Yield the results for several values of λ; ``problem.alpha`` itself is not used."""
+        """Yield the results for several values of λ; ``problem.alpha`` itself is not used.
+
+        The eigenbases leave out what is far below ``tol`` at the smallest λ.
+        """
         self.check(problem)
-        eigen = None if _iterative(problem) else thin_eigen(problem, 0.0)
+        eigen = None
+        if not _iterative(problem):
+            eigen = thin_eigen(problem.with_alpha(min(alphas)), 1e-2 * self.tol)
         for alpha in alphas:
             at_alpha = problem.with_alpha(alpha)
             if eigen is None or problem.trivial:
