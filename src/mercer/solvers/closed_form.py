@@ -21,6 +21,8 @@ from mercer.solvers.reduction import thin_eigen
 
 __all__ = ["ClosedForm"]
 
+#: conjugate gradients go on to this gap whatever tol is: digits are cheap, and errors are about the root of the gap
+CHEAP_GAP = 1e-8
 #: observations at points of their own up to which a dense factorisation is taken
 FEW_PAIRS = 2000
 #: distinct eigenvalues of an output matrix up to which a factorisation each is cheaper than one eigendecomposition
@@ -57,7 +59,7 @@ class ClosedForm(Solver):
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         if _iterative(problem):
-            A, n_iter, certificate = solve_observed(problem, self.tol, self.max_iter, init)
+            A, n_iter, certificate = solve_observed(problem, min(self.tol, CHEAP_GAP), self.max_iter, init)
         else:
             A, n_iter = problem.feasible(self._direct(problem)), 1
             certificate = problem.certificate(A)
