@@ -437,7 +437,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         """
         check_is_fitted(self)
         X = self._validated(X, "score")
-        y, _, _ = open_curves(self, y, self.grid)
+        y, own, _ = open_curves(self, y, None)
+        if own is not None and not self._is_grid(own):  # curves that bring another grid than that of the fit
+            y = [(own, row) for row in y]
         nodes = self._nodes
         grid = self.grid_ if nodes is None else Points(to_numpy(nodes.points), to_numpy(nodes.weights))
         curves = read_curves(self, y, grid, X)
@@ -473,6 +475,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         if not self.fit_intercept:
             return as_like(np.zeros(len(points) * self._layout.n_components), self.X_fit_)
         return mean_function(self.intercept_, self._nodes, points, derivative)
+
+    def _is_grid(self, points):
+        """Say whether curves that bring these points lie on the grid of the fit."""
+        return np.shape(points) == tuple(self.grid_.shape) and np.allclose(points, to_numpy(self.grid_))
 
     def _grid_points(self):
         grid = to_numpy(self.grid_)

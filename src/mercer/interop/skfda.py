@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from mercer.operator_valued import FunctionBasis
 
 __all__ = ["as_basis", "open_curves", "open_inputs"]
 
-#: points at which curves in a basis are evaluated
+#: points at which curves in a basis are evaluated; about as many for surfaces
 BASIS_POINTS = 101
 
 
@@ -75,10 +76,11 @@ def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
         ]
         return pairs, grid, CurveForm(None, names)
     if not hasattr(Y, "data_matrix"):
-        low, high = Y.domain_range[0]
-        Y = Y.to_grid(np.linspace(low, high, BASIS_POINTS))
+        size = round(BASIS_POINTS ** (1 / Y.dim_domain))
+        Y = Y.to_grid([np.linspace(low, high, size) for low, high in Y.domain_range])
     points = tuple(map(np.asarray, Y.grid_points))
-    values = np.asarray(Y.data_matrix, dtype=float).reshape(len(Y), -1, Y.dim_codomain)
+    values = np.asarray(Y.data_matrix, dtype=float)
+    values = values.reshape(len(Y), math.prod(values.shape[1:-1]), Y.dim_codomain)
     own = points[0] if len(points) == 1 else np.stack([axis.ravel() for axis in np.meshgrid(*points, indexing="ij")], 1)
     if grid is not None and not (np.shape(grid) == own.shape and np.allclose(np.asarray(grid, dtype=float), own)):
         raise parameter_error(
@@ -111,11 +113,21 @@ def as_basis(basis: Any, spectrum: Any = None) -> FunctionBasis:
     spectrum : array-like of shape (n_basis,), optional
         Eigenvalues λ_j > 0 of the output kernel Σ_j λ_j ψ_j ⊗ ψ_j; 1/(1 + j)² for j = 0, 1, ... by default.
     """
+    if getattr(basis, "dim_domain", 0) != 1 or getattr(basis, "dim_codomain", 0) != 1:
+        raise parameter_error(
+            "as_basis",
+            "basis",
+            basis,
+            "a basis of scikit-fda for real functions on an interval",
+            "For instance skfda.representation.basis.BSplineBasis((0, 1), n_basis=10).",
+        )
     size = basis.n_basis
     low, high = basis.domain_range[0]
     values, vectors = np.linalg.eigh(np.asarray(basis.gram_matrix()) / (high - low))
     if values[0] <= 1e-12 * values[-1]:
         raise DataError(f"as_basis: the functions of {basis} are not linearly independent.")
     mixing = vectors / np.sqrt(values) @ vectors.T  # the orthonormal functions nearest to those of the basis
-    spectrum = 1 / (1 + np.arange(size)) ** 2.0 if spectrum is None else np.asarray(spectrum, dtype=float)
-    return FunctionBasis(_Orthonormal(basis, mixing), spectrum)
+    spectrum = 1 / (1 + np.arange(size)) ** 2.0 if spectrum is None else spectrum
+    if np.shape(spectrum) != (size,):
+        raise parameter_error("as_basis", "spectrum", spectrum, f"{size} positive numbers, one per function")
+    return FunctionBasis(_Orthonormal(basis, mixing), spectrum, _Orthonormal(basis, mixing, derivative=1))
