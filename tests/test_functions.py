@@ -10,7 +10,14 @@ from scipy import stats
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, ParameterError
-from mercer.functions import QuantileFunction, check_levels, interpolation, interpolation_slopes, refine
+from mercer.functions import (
+    QuantileFunction,
+    check_levels,
+    interpolation,
+    interpolation_slopes,
+    refine,
+    spatial_interpolation,
+)
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -300,3 +307,23 @@ def test_strict_arrays_give_the_same(levels, values, dtype):
         assert isinstance(got, type(array)), name
         assert got.dtype == array.dtype, name
         np.testing.assert_allclose(to_numpy(got), wanted, atol=tolerance, err_msg=name)
+
+
+# --- interpolation in space
+
+
+def test_on_the_line_interpolation_in_space_is_that_by_straight_lines():
+    nodes, points = RNG.uniform(size=9), np.linspace(-1, 2, 31)
+    nodes[3] = nodes[5]  # averaged
+    expected = interpolation(nodes, points)
+    np.testing.assert_allclose(spatial_interpolation(nodes[:, None], points[:, None]), expected, atol=1e-9)
+
+
+def test_interpolation_in_space_passes_through_its_nodes():
+    nodes = 1e4 + RNG.uniform(size=(40, 3))
+    np.testing.assert_allclose(spatial_interpolation(nodes, nodes), np.eye(40), atol=1e-9)
+    anywhere = 1e4 + RNG.uniform(-3, 4, size=(20, 3))
+    weights = spatial_interpolation(nodes, anywhere)
+    np.testing.assert_allclose(weights.sum(axis=0), 1, atol=1e-9)  # constants are given back
+    assert np.abs(spatial_interpolation(nodes, 1e9 * np.ones((1, 3)))).max() < 10  # and nothing grows far away
+    np.testing.assert_array_equal(spatial_interpolation([[1.0, 2.0]] * 2, [[5.0, 5.0]]), [[0.5], [0.5]])

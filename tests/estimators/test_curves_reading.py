@@ -120,6 +120,14 @@ def test_rows_of_numbers_are_no_pairs(targets):
     assert isinstance(two, GridCurves)
 
 
+def test_lists_of_two_arrays_could_be_either():
+    either = [[GRID, row] for row in Y]
+    with pytest.raises(DataError, match=r"Pass tuples \(points, values\).* or numpy.asarray\(Y\)"):
+        read(either)
+    assert isinstance(read([tuple(one) for one in either]), ScatteredCurves)
+    assert read(np.asarray(either)).n_components == 3
+
+
 def test_masked_arrays():
     masked = read(np.ma.masked_greater(np.arange(9).reshape(3, 3), 6), GRID)
     np.testing.assert_array_equal(masked.values, [[0, 1, 2], [3, 4, 5], [6, np.nan, np.nan]])

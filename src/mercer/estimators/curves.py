@@ -179,6 +179,10 @@ def _has_length(values: Any) -> bool:
     return isinstance(values, Sequence) or getattr(values, "ndim", 0) >= 1
 
 
+def _may_be_a_pair(one: Any) -> bool:
+    return isinstance(one, list) and len(one) in (2, 3) and all(isinstance(part, np.ndarray) for part in one)
+
+
 def _size(values: Any) -> int:
     """Return how many numbers there are in an array, or in lists within lists."""
     return sum(map(_size, values)) if isinstance(values, (tuple, list)) else int(np.size(values))
@@ -190,6 +194,11 @@ def _read_grid(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves:
         raise DataError(
             f"{name}: the curves have different numbers of values. Say where each was observed: pass a list of "
             "(points, values) pairs, or values on a common grid with NaN for what is missing."
+        )
+    if isinstance(Y, Sequence) and Y and all(_may_be_a_pair(one) for one in Y):
+        raise DataError(
+            f"{name}: Y is a list of lists of two or three arrays. Pass tuples (points, values) for curves at points "
+            "of their own, or numpy.asarray(Y) for curves in R^p at two or three points."
         )
     array = Y if compat.is_array_api_obj(Y) else _float_array(name, Y)
     if not (array.ndim in (1, 2, 3) and 0 not in array.shape):
