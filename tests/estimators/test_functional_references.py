@@ -108,9 +108,8 @@ def grid_reference(index, gram, case):
 @pytest.mark.parametrize(
     ("representation", "case"),
     [("nodes", case) for case in CASES]
-    + [("eigen", case) for case in ("even", "all")]
     + [("harmonic", case) for case in ("even", "uneven", "all")]
-    + [("two", case) for case in ("uneven", "plane")],
+    + [("eigen", "even"), ("two", "uneven")],
 )
 def test_curves_on_a_grid(index, representation, case):
     (basis, gram), (theta, intercept, _, p), (Y, s, matrix) = (
@@ -163,8 +162,10 @@ def scattered_data(case):
 
 
 @pytest.mark.parametrize("index", range(len(LOSSES)), ids=map(repr, LOSSES))
-@pytest.mark.parametrize("representation", ["nodes", "eigen", "harmonic"])
-@pytest.mark.parametrize("case", SCATTERED)
+@pytest.mark.parametrize(
+    ("representation", "case"),
+    [*(("nodes", case) for case in SCATTERED), ("eigen", "plain"), ("harmonic", "intercept")],
+)
 def test_scattered_curves(index, representation, case):
     (basis, gram), (intercept, _, p), (Y, s, matrix) = (
         REPRESENTATIONS[representation],
