@@ -106,12 +106,16 @@ def leave_one_out(bound, K, Y, nodes: Measure, alpha, loss, values, tol=TOL) -> 
         inner, section = K[np.ix_(rest, rest)], K[i : i + 1, rest]
         problem = DualProblem(bound.gram(inner), loss, bound.analyse(Y[rest]), bound.measure, alpha)
         results = loss_path(problem, parameter, values[::-1], tol=tol)
+        coefs = []
         for k, result in zip(reversed(range(len(values))), results, strict=True):
-            curve = bound.evaluate(section, inner, problem.primal_coef(result.coef), nodes.points)
-            errors[i, k] = nodes.norm(Y[i : i + 1] - curve)[0] ** 2
+            coefs.append(section @ problem.primal_coef(result.coef))
             zero_rows[i, k] = np.mean(np.all(result.coef == 0, axis=1))
             zero_entries[i, k] = np.mean(result.coef == 0)
             gap = max(gap, result.relative_gap)
+        # k_X(x_i, ·) is in the coefficients already; the functions of θ are evaluated once for all values
+        one = np.eye(len(values))
+        curves = bound.evaluate(one, one, np.concatenate(coefs[::-1]), nodes.points)
+        errors[i] = nodes.norm(Y[i] - curves) ** 2
     return LeftOut(errors, zero_rows, zero_entries, gap)
 
 
