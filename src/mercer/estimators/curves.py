@@ -14,7 +14,10 @@ from mercer.estimators.validation import take_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.measures import Grid, Measure, MeasureRule, Points
 
-__all__ = ["GridCurves", "ScatteredCurves", "as_points", "check_observed", "read_curves"]
+__all__ = ["GridCurves", "ScatteredCurves", "as_points", "check_observed", "prediction_grid", "read_curves"]
+
+#: points of the default grid of predictions where curves were observed at points of their own
+DEFAULT_GRID = 101
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,3 +317,21 @@ def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:
     if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
         raise DataError(f"{name}: {what} must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
     return array
+
+
+def prediction_grid(owner: Any, grid: Any, curves: GridCurves | ScatteredCurves, measure: Measure) -> Any:
+    """Return where predictions are made: on the grid of the curves; for scattered curves on the grid that is given.
+
+    Without one it is 101 equal steps over the interval of what was observed, or all points of a domain of more
+    dimensions.
+    """
+    points = measure.points
+    dimension = points.shape[1]
+    if isinstance(curves, ScatteredCurves) and grid is not None:
+        rule = grid if isinstance(grid, MeasureRule) else Points(as_points(type(owner).__name__, grid, "grid"))
+        points = rule.nodes(np.random.default_rng(0))[0]
+        if points.shape[1] != dimension:
+            raise parameter_error(owner, "grid", grid, f"points of {dimension} coordinates, as those of the curves")
+    elif isinstance(curves, ScatteredCurves) and dimension == 1:
+        points = np.linspace(points.min(), points.max(), DEFAULT_GRID)[:, None]
+    return points[:, 0] if dimension == 1 else points

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import as_like, device, namespace, require_numpy, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
-from mercer.estimators.curves import GridCurves, as_points, check_observed, read_curves
+from mercer.estimators.curves import GridCurves, as_points, check_observed, prediction_grid, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
 from mercer.estimators.functional_choice import (
     Smoothness,
@@ -25,6 +25,7 @@ from mercer.estimators.functional_choice import (
 from mercer.estimators.functional_model import (
     CurveSample,
     centred,
+    dual_support,
     mean_function,
     nodes_of,
     residual_sizes,
@@ -42,7 +43,7 @@ from mercer.estimators.validation import (
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
 from mercer.losses import Loss, Square, as_loss
-from mercer.measures import MeasureRule, Points
+from mercer.measures import Points
 from mercer.operator_valued import Basis, NystromBasis, check_output_matrix
 from mercer.solvers import ClosedForm
 
@@ -50,8 +51,6 @@ __all__ = ["FunctionalRegressor"]
 
 #: losses whose κ or ε is taken from the data where only their name is given
 NAMED = ("square", "huber", "epsilon_ridge", "epsilon_insensitive")
-#: points of the default grid of predictions where curves were observed at points of their own
-DEFAULT_GRID = 101
 
 
 class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstimator):
@@ -288,8 +287,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         self.measure_, self.loss_ = sample.measure, loss
         self._bound, self._nodes = bound, nodes_of(curves)
         self._layout, self._has_grid = curves.take(np.zeros(0, dtype=int)), has_grid
-        self.grid_ = self._prediction_grid(grid, self.measure_)
-        self._report_support(curves, loss, result.coef)
+        self._has_mean = bool(self.fit_intercept)
+        self.grid_ = prediction_grid(self, grid, curves, self.measure_)
+        rows = dual_support(curves, loss, to_numpy(result.coef))
+        self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
+        self.n_support_ = len(rows[0])
         return self
 
     def _choose(self, sample: CurveSample, has_grid: bool) -> tuple[Smoothness, Loss]:
@@ -351,43 +353,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         if self.output_matrix is None:
             return None
         return check_output_matrix(self, self.output_matrix, curves.n_components)
-
-    def _prediction_grid(self, grid, measure):
-        """Return where :meth:`predict` evaluates."""
-        if self._nodes is not None:
-            points = measure.points
-        elif grid is not None:
-            points = (
-                grid.nodes(np.random.default_rng(0))[0]
-                if isinstance(grid, MeasureRule)
-                else as_points(type(self).__name__, grid, "grid")
-            )
-            if points.shape[1] != measure.points.shape[1]:
-                raise parameter_error(
-                    self,
-                    "grid",
-                    grid,
-                    f"points of {measure.points.shape[1]} coordinates, as those of the curves",
-                )
-        elif measure.points.shape[1] == 1:
-            points = np.linspace(measure.points.min(), measure.points.max(), DEFAULT_GRID)[:, None]
-        else:
-            points = measure.points
-        return points[:, 0] if points.shape[1] == 1 else points
-
-    def _report_support(self, curves, loss, A) -> None:
-        """Keep which curves carry the model, and which of them are at the bound of the dual: outliers to the loss."""
-        sizes = np.abs(to_numpy(A)) if loss.pointwise else residual_sizes(curves, A, pointwise=False)[:, None]
-        if loss.pointwise and not isinstance(curves, GridCurves):
-            largest = np.zeros(len(curves))
-            np.maximum.at(largest, curves.rows, sizes.max(axis=1))
-        else:
-            largest = sizes.max(axis=1)
-        support = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
-        saturated = np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
-        xp = namespace(self.X_fit_)
-        self.support_, self.saturated_ = (xp.asarray(rows, device=device(self.X_fit_)) for rows in (support, saturated))
-        self.n_support_ = len(support)
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -469,10 +434,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     def _evaluate(self, X, points):
         """Return h + b, shape (n, k·p)."""
         h = self._bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(points, self.X_fit_))
-        return h + self._mean(points)[None, :] if self.fit_intercept else h
+        return h + self._mean(points)[None, :] if self._has_mean else h
 
     def _mean(self, points, derivative=False):
-        if not self.fit_intercept:
+        if not self._has_mean:
             return as_like(np.zeros(len(points) * self._layout.n_components), self.X_fit_)
         return mean_function(self.intercept_, self._nodes, points, derivative)
 

@@ -18,7 +18,16 @@ from mercer.measures import Measure
 from mercer.operator_valued import Basis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
-__all__ = ["CurveSample", "centred", "mean_function", "nodes_of", "residual_sizes", "squared_errors", "total_variation"]
+__all__ = [
+    "CurveSample",
+    "centred",
+    "dual_support",
+    "mean_function",
+    "nodes_of",
+    "residual_sizes",
+    "squared_errors",
+    "total_variation",
+]
 
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
 MEAN_SCALE = 100.0
@@ -171,6 +180,19 @@ def residual_sizes(curves: Curves, residuals: Any, pointwise: bool) -> np.ndarra
         return np.sqrt(np.sum(r**2, axis=1))
     weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
     return np.sqrt((np.where(observed, r, 0.0) ** 2) @ weights)
+
+
+def dual_support(curves: Curves, loss: Loss, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which curves carry a model, and which of them are at the bound of the dual: outliers to the loss."""
+    if not loss.pointwise:
+        largest = residual_sizes(curves, A, pointwise=False)
+    elif isinstance(curves, GridCurves):
+        largest = np.max(np.abs(A), axis=1)
+    else:
+        largest = np.zeros(len(curves))
+        np.maximum.at(largest, curves.rows, np.max(np.abs(A), axis=1))
+    support = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
+    return support, np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
 
 
 def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import check_number
 from mercer.backend import as_like, namespace, to_numpy
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
@@ -166,6 +167,7 @@ def leading_components(Y: np.ndarray, rank: int) -> np.ndarray:
     array([[1., 0.],
            [0., 0.]])
     """
+    check_number("leading_components", "rank", rank, low=1, high=Y.shape[-1], strict=False, integer=True)
     rows = Y.reshape(-1, Y.shape[-1])
     rows = rows[np.all(np.isfinite(rows), axis=1)]
     vectors = np.linalg.eigh(rows.T @ rows)[1][:, ::-1][:, :rank]
