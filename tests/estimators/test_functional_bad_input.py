@@ -169,7 +169,7 @@ def test_output_matrices_that_are_refused(matrix, message):
         ({"solver": "closed_form", "loss": Huber()}, "requires the square loss"),
         *(({"tol": tol}, "tol must be") for tol in (0, -1, "x", None)),
         *(({"max_iter": value}, "max_iter must be") for value in (0, 1.5, "x")),
-        *(({"kernel": kernel}, "kernel must be a Kernel") for kernel in ("x", 3, Gaussian, object())),
+        *(({"kernel": kernel}, "kernel must be a Kernel") for kernel in ("x", 3, Gaussian, b"x")),
         *(({"output_kernel": kernel}, "output_kernel must be a Kernel") for kernel in ("x", 3, Gaussian)),
         *(({"output_kernel": kernel}, "a kernel on points of Θ") for kernel in ("precomputed", Precomputed())),
     ],
