@@ -5,15 +5,15 @@
     python reproduce/lip_sparsity.py --synthetic           # without the lip data
 
 Protocol: noise N(0, s²) is added at 20 % of the points of 50 % of the curves. On the lip data (Figure 4.8), s = 0.2,
-0.5, 0.8, 1.2, the error is that of leave-one-out; on synthetic curves (Figure 4.9), s = 0.4, 1.2, 1.7, that on 250 fresh
-curves without outliers. λ and the scales of the kernels are those of ridge regression. ε-ridge by norm leaves out
-curves, ε-ridge point by point leaves out points; the paper shows the former and says that the latter behaves alike.
+0.5, 0.8, 1.2, the error is that of leave-one-out; on synthetic curves (Figure 4.9), s = 0.4, 1.2, 1.7, that on 250
+fresh curves without outliers. λ and the scales of the kernels are those of ridge regression. ε-ridge by norm leaves
+out curves, ε-ridge point by point leaves out points; the paper shows the former and says that the latter is alike.
 
 The paper shows curves: the error grows with ε, the proportion of zeros grows to 1, and s matters little. Here ε is
 given as a share of ε_max, the largest norm of an output (or value, pointwise), from which on the model is zero.
 
-Not published, and chosen by us: seeds; every tenth point of the lip curves; λ and the scales of kernels, for the lip data
-from the grids of lip_outliers.py, for synthetic curves by the defaults of ``FunctionalRegressor``.
+Not published, and chosen by us: seeds; every tenth point of the lip curves; λ and the scales of kernels, for the lip
+data from the grids of lip_outliers.py, for synthetic curves by the defaults of ``FunctionalRegressor``.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ points of 50 % of the curves ("local", s = 0.4, 1.2, 1.7), where the pointwise l
 κ is 1.345 times the median size of ridge residuals, what ``FunctionalRegressor(loss="huber")`` takes; the picture shows
 other multiples. Means over seeds, with the standard error of the mean change of the error from that of ridge.
 
-Not published, and chosen by us: seeds, noise of standard deviation 0.1 on the outputs, the integral Gaussian kernel with
-the median scale, the defaults of ``FunctionalRegressor`` for λ and the output kernel.
+Not published, and chosen by us: seeds, noise of standard deviation 0.1 on the outputs, the integral Gaussian kernel
+with the median scale, the defaults of ``FunctionalRegressor`` for λ and the output kernel.
 """
 
 from __future__ import annotations
