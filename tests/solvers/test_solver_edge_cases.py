@@ -8,11 +8,11 @@ import pytest
 from mercer.datasets import make_sine
 from mercer.exceptions import ParameterError
 from mercer.kernels import Gaussian
-from mercer.losses import Loss, MoreauPinball, Pinball, Square
+from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square
 from mercer.measures import GaussLegendre
-from mercer.operator_valued import Decomposable
-from mercer.problems import DualProblem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, select
+from mercer.operator_valued import BoundPairs, Decomposable
+from mercer.problems import DualProblem, curve_problem
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, select
 
 
 def problem_of(loss, Y=None, offset=0.0, alpha=1e-2):
@@ -100,3 +100,16 @@ def test_integer_targets_and_bad_starts():
     assert select(problem).solve(problem).converged
     with pytest.raises(ParameterError, match="init must be an array of shape"):
         ADMM().solve(problem, init=[1.0])
+
+
+def test_admm_takes_the_rows_of_a_curve_together(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, rows, points = rng.uniform(size=(6, 1)), np.repeat(np.arange(6), 5), rng.uniform(size=30)
+    Y = rng.normal(size=(30, 1))
+    gram = BoundPairs(Gaussian(2.0), Gaussian(5.0), rows, points).gram(X)
+    problem = curve_problem(gram, Huber(0.3), Y, rows, 1e-2)
+    whole = ADMM(tol=1e-8).solve(problem)
+    monkeypatch.setattr(admm, "BLOCK_ENTRIES", 7)
+    in_blocks = ADMM(tol=1e-8).solve(problem)
+    assert in_blocks.converged
+    np.testing.assert_allclose(in_blocks.coef, whole.coef, atol=1e-10)

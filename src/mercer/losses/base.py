@@ -55,6 +55,8 @@ class Loss(Params, ABC):
     growth: ClassVar[int] = 1
     #: whether dual variables are exactly 0 where the loss is, so that repairs must leave them there
     sparse: ClassVar[bool] = False
+    #: whether it takes several rows together, so that they cannot be worked on in blocks
+    couples_rows: ClassVar[bool] = False
     #: whether the gradient is Lipschitz
     smooth: ClassVar[bool] = False
 

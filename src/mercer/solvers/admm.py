@@ -182,7 +182,8 @@ class _Sweep:
     def __init__(self, problem: DualProblem, ridge: RidgeStep, relaxation: float, rho: float) -> None:
         self.ridge, self.relaxation = ridge, relaxation
         n, m = problem.shape
-        rows = -(-n // math.ceil(n * m / BLOCK_ENTRIES))  # blocks of about the same size
+        parts = 1 if problem.loss.couples_rows else math.ceil(n * m / BLOCK_ENTRIES)
+        rows = -(-n // parts)  # blocks of about the same size
         self.blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
         box = problem.box
         if box is None or problem.measure.observed is not None:
