@@ -42,6 +42,8 @@ FEW_ENTRIES = 20_000
 TIGHT_TOL = 1e-5
 #: rows from which the condition number and the rank of a Gram matrix are guessed
 SAMPLE = 200
+#: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
+SLOW_DECAY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -74,18 +76,20 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     """Whether the few products of a proximal gradient method cost less than an eigendecomposition.
 
     The dual of a loss like the square loss has a condition number of 1 + ‖𝐊‖/(λn) =: C, and about 7√C accelerated steps
-    of n²m operations stand against some 8n³. C and the rank are those of a sample of the rows.
+    of n²m operations stand against some 8n³, unless the input Gram is of low rank. C and the decay of the spectrum are
+    those of a sample of the rows.
     """
     left, (n, m) = problem.gram.left, problem.shape
-    if not like_square(problem) or problem.fit_intercept or n <= FEW_ROWS or not isinstance(left, KernelGram):
+    if not like_square(problem) or problem.fit_intercept or n <= FEW_ROWS:
+        return False
+    if not isinstance(left, KernelGram) or left.kernel.pairwise:
         return False
     rows = np.linspace(0, n - 1, SAMPLE).astype(int)
-    values = np.linalg.eigvalsh(np.stack([left.column(row)[rows] for row in rows])) * (n / SAMPLE)
-    condition = 1 + problem.scale * float(values[-1]) * norm2(problem.gram.right)
-    if 7 * m * math.sqrt(condition) > 4 * n:
-        return False
-    allowed = FIRST_SHARE * tol * problem.unit / (2 * problem.scale * float(problem.gram.right.diagonal().sum()))
-    return int(np.sum(np.cumsum(np.maximum(values, 0)) > allowed)) > SAMPLE // 2
+    sample = KernelGram(left.kernel, left.X[rows, :], None if left.scale is None else left.scale[rows])
+    values = np.linalg.eigvalsh(sample.to_dense())
+    condition = 1 + problem.scale * float(values[-1]) * (n / SAMPLE) * norm2(problem.gram.right)
+    slow_decay = float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
+    return slow_decay and 7 * m * math.sqrt(condition) <= 4 * n
 
 
 TABLE: tuple[Rule, ...] = (
