@@ -54,6 +54,14 @@ class ProximalGradient(Solver):
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
 
+    @staticmethod
+    def _start(problem: DualProblem) -> Any:
+        """Return the dual array of h = 0 for smooth losses, near the optimum where λ is large, and zeros for others."""
+        zero = namespace(problem.Y).zeros_like(problem.Y)
+        if not problem.loss.smooth or problem.fit_intercept:
+            return zero
+        return -problem.loss.gradient(problem.Y, zero, problem.measure)
+
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         xp = namespace(problem.Y)
         pairs = isinstance(problem.gram.left, PairGram)  # fast without its matrix, and it would not store it
@@ -61,7 +69,7 @@ class ProximalGradient(Solver):
             problem.gram.left.to_dense(STORED_GRAM_LIMIT)  # products are several times faster from now on
         norm = problem.scale * problem.gram.norm2()
         step = 1 / norm if norm > 0 else 1.0
-        A = problem.feasible(xp.zeros_like(problem.Y) if init is None else init)
+        A = problem.feasible(self._start(problem) if init is None else init)
         H = problem.predict(A) if bool(xp.any(A != 0)) else A
         Z, HZ, momentum = A, H, 1.0
         for n_iter in range(1, self.max_iter + 1):
