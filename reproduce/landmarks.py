@@ -105,10 +105,11 @@ def one_split(X, Y, grid, kernel, seed: int) -> dict:
     for rank in RANKS:
         model.set_params(output_matrix=leading_components(centred, rank)).fit(X, Y)
         found[f"rank {rank}"] = error(model.predict(X_test))
-    model.set_params(output_matrix=leading_components(centred, 20))
     for fraction in FRACTIONS:
         masked = drop_observations(Y, "random", 1 - fraction, random_state=seed) if fraction < 1 else Y
-        found[f"observed {fraction:g}"] = error(model.fit(X, masked).predict(X_test))
+        components = leading_components(masked - np.nanmean(masked, axis=0), 20)  # of the observed faces
+        model.set_params(output_matrix=components).fit(X, masked)
+        found[f"observed {fraction:g}"] = error(model.predict(X_test))
     return found
 
 

@@ -63,7 +63,7 @@ def lip(X, Y, nodes: Measure, scale: float, shares: np.ndarray) -> dict:
     found["ridge"] = ridge(bound, K, Y, nodes, alpha)[0].mean()
     for geometry in GEOMETRIES:
         epsilons = shares * largest(Y, nodes, geometry)
-        left_out = leave_one_out(bound, K, Y, nodes, alpha, EpsilonRidge(geometry=geometry), epsilons, tol=1e-4)
+        left_out = leave_one_out(bound, K, Y, nodes, alpha, EpsilonRidge(geometry=geometry), epsilons, tol=1e-6)
         share = left_out.zero_rows if geometry == "norm" else left_out.zero_entries
         found[geometry] = {"epsilons": epsilons, "errors": left_out.errors.mean(axis=0), "zeros": share.mean(axis=0)}
     return found
