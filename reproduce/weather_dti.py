@@ -14,8 +14,8 @@ R², one minus the sum of squared errors over that of the mean of the training c
 - mean curve: 0 by definition without outliers.
 - KernelRidge: scikit-learn's, Gaussian kernel on standardised inputs, λ and γ by inner cross-validation; holes are
   filled with the mean of the training curves.
-- default: ``FunctionalRegressor(grid=grid)``; L², integral: with kernels of functions; tuned: integral Gaussian, scale
-  and λ by inner cross-validation; Huber: as default with this loss by name.
+- default: ``FunctionalRegressor(grid=grid)``, λ by leave-one-out; L², integral: with kernels of functions; tuned:
+  integral, its scale by inner cross-validation; Huber: as default with this loss by name.
 """
 
 from __future__ import annotations
