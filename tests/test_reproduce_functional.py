@@ -177,12 +177,14 @@ def test_synthetic_outliers(script):
 def test_change_of_the_error_from_ridge(script):
     module = script("synthetic_curves")
     part = list(np.linspace(0.5, 1, len(module.MULTIPLES)))
-    results = [{"ridge": 1.0, "norm": part, "pointwise": part}, {"ridge": 2.0, "norm": part, "pointwise": part}]
+    automatic = {"norm, automatic": 0.5, "pointwise, automatic": 0.5}
+    results = [{"ridge": ridge, "norm": part, "pointwise": part} | automatic for ridge in (1.0, 2.0)]
     line = module.row("local", 1.2, results)
     at = part[module.MULTIPLES.index(1.345)]
     assert line["norm wins"] == "2 of 2"
     assert float(line["norm "].split("±")[0]) == pytest.approx(100 * (0.75 * at - 1), abs=0.05)
     assert line["norm  "] == "-62.5 % at 0.5"
+    assert line["norm   "] == "-62.5±12.5 %"
 
 
 def test_stretches_and_phases_of_expressions(script):

@@ -39,10 +39,11 @@ MOST_ROWS, FEW_ROWS = 2000, 150
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: errors that differ by less than this, relatively, are equal but for rounding
 TIE = 1e-6
-#: κ and ε in units of the median size of ridge residuals: few with Gaussian noise are beyond κ, half within ε
-KAPPA, EPSILON = 1.345, 1.0
-
-
+#: κ in units of the median size of ridge residuals: 1.345 standard deviations of Gaussian noise (Huber, 1981), which are
+#: 1.345 median norms of curves, as norms vary little, and twice the median size of single values
+KAPPA, KAPPA_POINTWISE = 1.345, 2.0
+#: ε in these units: half of the residuals are within
+EPSILON = 1.0
 #: how often curves are weighed and smoothness chosen anew; the first time decides
 REWEIGHTINGS = 2
 
@@ -174,7 +175,7 @@ def thresholds(loss: Loss, sample: CurveSample, residuals: np.ndarray) -> Loss:
     typical = float(np.median(sizes))
     typical = typical if typical > 0 else float(np.max(sizes)) or 1.0
     if isinstance(loss, Huber):
-        return loss.replace(kappa=KAPPA * typical)
+        return loss.replace(kappa=(KAPPA_POINTWISE if loss.pointwise else KAPPA) * typical)
     if isinstance(loss, (EpsilonRidge, EpsilonInsensitive)):
         return loss.replace(epsilon=EPSILON * typical)
     return loss
