@@ -78,8 +78,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form; for robust
         losses curves that are outlying to a first robust fit hardly count in that.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
-        By name, κ is 1.345 times the median norm, or twice the median size at a point, of ridge residuals, and ε is that
-        median; ``Huber(kappa=0.5)`` is taken literally.
+        By name, κ is 1.345 times the median norm, or twice the median size at a point, of ridge residuals, and ε is
+        that median; ``Huber(kappa=0.5)`` is taken literally.
     geometry : {"norm", "pointwise"}, default=None
         Whether a loss given by name is one of whole curves (the default) or of each of their points.
     representation : "nodes", "eigen" or Basis, default="nodes"

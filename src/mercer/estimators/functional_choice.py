@@ -39,8 +39,8 @@ MOST_ROWS, FEW_ROWS = 2000, 150
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: errors that differ by less than this, relatively, are equal but for rounding
 TIE = 1e-6
-#: κ in units of the median size of ridge residuals: 1.345 standard deviations of Gaussian noise (Huber, 1981), which are
-#: 1.345 median norms of curves, as norms vary little, and twice the median size of single values
+#: κ in units of the median size of ridge residuals: 1.345 standard deviations of Gaussian noise (Huber, 1981), which
+#: are 1.345 median norms of curves, as norms vary little, and twice the median size of single values
 KAPPA, KAPPA_POINTWISE = 1.345, 2.0
 #: ε in these units: half of the residuals are within
 EPSILON = 1.0
