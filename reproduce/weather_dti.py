@@ -15,7 +15,7 @@ R², one minus the sum of squared errors over that of the mean of the training c
 - KernelRidge: scikit-learn's, Gaussian kernel on standardised inputs, λ and γ by inner cross-validation; holes are
   filled with the mean of the training curves.
 - default: ``FunctionalRegressor(grid=grid)``, λ by leave-one-out; L², integral: with kernels of functions; tuned:
-  integral, its scale by inner cross-validation; Huber: as default with this loss by name.
+  integral, ``FunctionalRegressorCV`` over five scales; Huber: as default with this loss by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import FunctionalRegressor
+from mercer import FunctionalRegressor, FunctionalRegressorCV
 from mercer.kernels import FunctionalGaussian, IntegralGaussian
 from mercer.measures import Grid
 from mercer.plotting import CurvesDisplay
@@ -93,12 +93,8 @@ def methods(grid: np.ndarray) -> dict:
 
     def tuned(X, Y, X_test):
         scale = float(IntegralGaussian().adapt(X).gamma)
-        search = GridSearchCV(
-            FunctionalRegressor(IntegralGaussian(scale), grid=grid),
-            {"kernel__gamma": [scale * factor for factor in (0.03, 0.1, 0.3, 1.0, 3.0)]},
-            cv=5,
-        )
-        return search.fit(X, Y).predict(X_test)
+        kernels = [IntegralGaussian(scale * factor) for factor in (0.03, 0.1, 0.3, 1.0, 3.0)]
+        return FunctionalRegressorCV(kernels, grid=grid).fit(X, Y).predict(X_test)
 
     return {
         "mean curve": lambda X, Y, X_test: np.tile(np.nanmean(Y, axis=0), (len(X_test), 1)),
