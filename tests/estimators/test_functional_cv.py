@@ -1,17 +1,21 @@
 """FunctionalRegressorCV: errors against refits without each curve, choices that can be repeated, refusals."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import FunctionalRegressor, FunctionalRegressorCV
 from mercer.exceptions import MercerError
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Laplacian, Linear
 from mercer.losses import EpsilonRidge, Huber, Square
+from mercer.measures import Grid
+from mercer.operator_valued import FourierFeatureBasis, NystromBasis
 
 RNG = np.random.default_rng(0)
 GRID = np.linspace(0, 1, 12)
@@ -98,6 +102,7 @@ def test_threshold_errors_are_those_of_fits_to_the_folds():
         thresholds=kappas,
         grid=GRID,
         cv=folds,
+        scoring="square",
         cv_tol=1e-8,
     ).fit(X, OUTLYING)
     expected = []
@@ -105,7 +110,7 @@ def test_threshold_errors_are_those_of_fits_to_the_folds():
         norms = []
         for train, test in folds.split(X):
             one = FunctionalRegressor(Gaussian(10.0), loss=Huber(kappa), **settings).fit(X[train], OUTLYING[train])
-            norms.extend(np.sqrt((OUTLYING[test] - one.predict(X[test])) ** 2 @ WEIGHTS))
+            norms.extend((OUTLYING[test] - one.predict(X[test])) ** 2 @ WEIGHTS)
         expected.append(np.mean(norms))
     np.testing.assert_allclose(model.threshold_errors_, expected, rtol=1e-4)
 
@@ -193,3 +198,102 @@ def test_a_loss_object_is_taken_literally_unless_thresholds_are_given():
     assert FunctionalRegressorCV(loss=EpsilonRidge(0.3), **settings).fit(X, Y).loss_ == EpsilonRidge(0.3)
     tuned = FunctionalRegressorCV(loss=EpsilonRidge(0.3), thresholds=[0.01, 0.02], **settings).fit(X, Y)
     assert tuned.loss_.epsilon in (0.01, 0.02)
+
+
+# --- outliers, weights and folds that once went wrong
+
+
+@pytest.mark.parametrize("size", [30.0, 1e3])
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
+def test_no_outlier_is_large_enough_to_rule(size, loss):
+    outlying = Y.copy()
+    outlying[3] *= size
+    outlying[20] *= -size
+    for model in (
+        FunctionalRegressor(loss=loss, grid=GRID),
+        FunctionalRegressorCV(loss=loss, grid=GRID, cv=3),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert model.fit(X, outlying).score(X, TRUTH) > 0.97
+
+
+def test_local_outliers_do_not_rule_pointwise_losses():
+    spikes = Y + 50 * (np.random.default_rng(1).random(Y.shape) < 0.1)
+    for estimator in (FunctionalRegressor, FunctionalRegressorCV):
+        assert estimator(loss="huber", geometry="pointwise", grid=GRID).fit(X, spikes).score(X, TRUTH) > 0.97
+
+
+def test_rows_of_hardly_any_weight_do_not_set_thresholds():
+    junk, weight = Y.copy(), np.ones(len(X))
+    junk[:18] *= 30
+    weight[:18] = 1e-9
+    settings = {"kernel": Gaussian(10.0), "output_kernel": Gaussian(10.0), "alpha": 1e-4, "grid": GRID, "loss": "huber"}
+    with_junk = FunctionalRegressor(**settings).fit(X, junk, sample_weight=weight)
+    without = FunctionalRegressor(**settings).fit(X[18:], Y[18:])
+    assert with_junk.loss_.kappa == pytest.approx(without.loss_.kappa, rel=0.2)  # with them it is 30 times that
+
+
+@pytest.mark.parametrize("size", [9, 10, 11])
+def test_a_basis_as_large_as_the_grid_is_told_from_the_grid(size):
+    grid = np.linspace(0, 1, 11)
+    curves = np.sin(2 * np.pi * (grid + X))
+    settings = {"grid": grid, "output_kernel": Laplacian(3.0), "kernel": Gaussian(10.0), "alpha": 1e-2}
+    model = FunctionalRegressor(loss="huber", representation=NystromBasis(size), fit_intercept=False, **settings)
+    residuals = FunctionalRegressor(representation=NystromBasis(size), fit_intercept=False, **settings)
+    residuals = curves - residuals.fit(X, curves).predict(X)
+    norms = np.sqrt(residuals**2 @ Grid(grid).build().weights)
+    assert 0.3 < model.fit(X, curves).loss_.kappa / (1.345 * np.median(norms)) < 1.5
+
+
+def test_random_bases_are_drawn_once_in_a_fit():
+    basis = FourierFeatureBasis(n_frequencies=10, gamma=10.0)
+    model = FunctionalRegressorCV(representation=basis, grid=GRID, loss="huber").fit(X, Y)
+    assert model.errors_.shape[1] == 1  # they do not depend on k_Θ
+    assert model.score(X, TRUTH) > 0.9
+
+
+@pytest.mark.parametrize("observations", ["holes", "pairs"])
+def test_copies_of_rows_with_missing_values_are_weights(observations):
+    holes = np.where(np.random.default_rng(2).random(Y.shape) < 0.3, np.nan, Y)
+    curves = list(holes) if observations == "holes" else [(GRID[~np.isnan(y)], y[~np.isnan(y)]) for y in holes]
+    once = FunctionalRegressor(grid=GRID).fit(X, np.array(curves) if observations == "holes" else curves)
+    twice = [curve for curve in curves for _ in range(2)]
+    again = FunctionalRegressor(grid=GRID).fit(
+        np.repeat(X, 2, axis=0), np.array(twice) if observations == "holes" else twice
+    )
+    assert again.alpha_ == once.alpha_
+    np.testing.assert_allclose(again.predict(X), once.predict(X), atol=1e-9)
+
+
+def test_folds_without_weight_are_passed_over():
+    weight = np.ones(len(X))
+    weight[:10] = 0  # the first of three folds
+    model = FunctionalRegressorCV(Gaussian(10.0), loss="huber", grid=GRID, cv=3).fit(X, Y, sample_weight=weight)
+    assert np.all(np.isfinite(model.threshold_errors_))
+
+
+def test_offsets_change_nothing():
+    settings = {"kernels": Gaussian(10.0), "output_kernels": Gaussian(10.0), "loss": "huber", "grid": GRID, "cv": 3}
+    plain, moved = (FunctionalRegressorCV(**settings).fit(X, Y + offset) for offset in (0.0, 1e6))
+    np.testing.assert_allclose(moved.threshold_errors_, plain.threshold_errors_, rtol=1e-4)
+
+
+def test_nothing_is_left_behind_by_a_fit_that_failed():
+    model = FunctionalRegressorCV(loss="huber", grid=GRID, cv=[(np.arange(30), np.arange(0))])
+    with pytest.raises(MercerError, match="empty folds"):
+        model.fit(X, Y)
+    assert not hasattr(model, "_given")
+
+
+def test_kernels_of_both_kinds_and_criteria_that_do_not_apply_are_refused():
+    with pytest.raises(MercerError, match="all of inputs or all precomputed"):
+        FunctionalRegressorCV(["precomputed", Gaussian(1.0)], grid=GRID).fit(np.eye(30), Y)
+    holes = Y.copy()
+    holes[0, 0] = np.nan
+    with pytest.raises(MercerError, match="needs a complete grid"):
+        FunctionalRegressorCV(criterion="generalised", grid=GRID).fit(X, holes)
+    assert (
+        len(FunctionalRegressorCV(output_kernels=(Gaussian(1.0), Gaussian(9.0)), grid=GRID).fit(X, Y).output_kernels_)
+        == 2
+    )

@@ -17,7 +17,7 @@ from mercer.exceptions import parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.solvers import Solver, as_solver
 
-__all__ = ["FunctionValuedEstimator"]
+__all__ = ["FunctionValuedEstimator", "is_pairwise"]
 
 
 class FunctionValuedEstimator(BaseEstimator):
@@ -29,7 +29,7 @@ class FunctionValuedEstimator(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = any(_is_pairwise(kernel) for kernel in self._input_kernels())
+        tags.input_tags.pairwise = any(is_pairwise(kernel) for kernel in self._input_kernels())
         tags.array_api_support = True
         return tags
 
@@ -91,6 +91,6 @@ class FunctionValuedEstimator(BaseEstimator):
         self.solver_ = result.solver
 
 
-def _is_pairwise(kernel: Any) -> bool:
+def is_pairwise(kernel: Any) -> bool:
     """Say whether a kernel as it was given means that X holds its values."""
     return kernel.pairwise if isinstance(kernel, Kernel) else isinstance(kernel, str) and kernel == "precomputed"

@@ -19,7 +19,10 @@ from mercer.estimators.functional_choice import (
     Smoothness,
     choose_smoothness,
     default_output_kernels,
-    thresholds,
+    per_deviation,
+    ridge_residuals,
+    some_rows,
+    with_threshold,
     without_outliers,
 )
 from mercer.estimators.functional_model import (
@@ -28,9 +31,9 @@ from mercer.estimators.functional_model import (
     dual_support,
     mean_function,
     nodes_of,
-    residual_sizes,
     squared_errors,
     total_variation,
+    typical_size,
 )
 from mercer.estimators.validation import (
     check_gram,
@@ -44,8 +47,7 @@ from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
 from mercer.losses import Loss, Square, as_loss
 from mercer.measures import Points
-from mercer.operator_valued import Basis, NystromBasis, check_output_matrix
-from mercer.solvers import ClosedForm
+from mercer.operator_valued import Basis, BoundBasis, NystromBasis, check_output_matrix
 
 __all__ = ["FunctionalRegressor"]
 
@@ -122,7 +124,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     n_support_ : int
         Their number.
     saturated_ : array of int
-        Rows of ``X_fit_`` on whose curves the loss is linear, at a point at least: they are treated as outliers.
+        Rows of ``X_fit_`` on whose curves the loss is linear, at a point at least: for Huber by norm, outliers.
     objective_, dual_gap_, relative_gap_ : float
         The certificate.
     n_iter_, status_, solver_
@@ -289,7 +291,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         self._layout, self._has_grid = curves.take(np.zeros(0, dtype=int)), has_grid
         self._has_mean = bool(self.fit_intercept)
         self.grid_ = prediction_grid(self, grid, curves, self.measure_)
-        rows = dual_support(curves, loss, to_numpy(result.coef))
+        rows = dual_support(curves, problem, loss, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         return self
@@ -299,31 +301,22 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
         kernel, output_kernels = self._adapted_kernel(sample.X), self._output_kernels(sample.measure, has_grid)
+        if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
+            output_kernels = output_kernels[:1]
 
         def choose(sample):
             return choose_smoothness(sample, kernel, output_kernels, alpha, loss)
 
         settled = len(output_kernels) == 1 and alpha is not None and not automatic
-        robust = not settled and math.isfinite(loss.dual_bound)
-        chosen, weighted = without_outliers(sample, choose) if robust else (choose(sample), sample)
-        if automatic or (alpha is None and not loss.smooth):
-            ridge = self._ridge(weighted, chosen, loss)
-            loss = thresholds(loss, sample, ClosedForm(tol=1e-3).solve(ridge).coef) if automatic else loss
-            if alpha is None and not loss.smooth:
-                chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
+        if settled or not math.isfinite(loss.dual_bound):
+            chosen, tame = choose(sample), sample
+        else:
+            chosen, tame = without_outliers(some_rows(sample, kernel.pairwise), choose, loss.pointwise)
+        if automatic:
+            loss = with_threshold(loss, typical_size(tame, ridge_residuals(tame, chosen, loss), loss.pointwise))
+        if alpha is None and not loss.smooth:
+            chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
-
-    @staticmethod
-    def _ridge(sample, chosen, loss):
-        """Return the problem with the square loss, in the representation of the loss."""
-        return sample.pose(sample.bind(chosen.kernel, chosen.output_kernel, loss), Square(), chosen.alpha)
-
-    @staticmethod
-    def _per_deviation(sample, ridge, loss, alpha) -> float:
-        """Return λ for a loss that grows like |r|: divided by the mean deviation from the mean curve."""
-        residuals = ridge.Y - ridge.null_model[1][None, :]
-        deviation = float(np.mean(residual_sizes(sample.curves, residuals, loss.pointwise)))
-        return alpha / deviation if deviation > 0 else alpha
 
     def _sample(self, X, curves, keep, weight) -> CurveSample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
@@ -343,7 +336,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             )
         if not isinstance(curves, GridCurves):
             require_numpy(self, "Put the curves on a common grid, with NaN where nothing was observed.", X)
-        sample = CurveSample(X, curves, weight, self._matrix(curves), self._basis(), self.fit_intercept)
+        basis = self._basis()
+        sample = CurveSample(X, curves, weight, self._matrix(curves), basis, self.fit_intercept)
+        if not (basis is None or isinstance(basis, NystromBasis)):  # others do not depend on k_Θ
+            sample = replace(sample, basis=basis.bind(sample.measure))
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
             return sample
@@ -385,7 +381,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         return self._shape_at(self._evaluate(self._validated(X, "predict_function"), points), points)
 
     def predict_derivative(self, X, points, *, extrapolate=False):
-        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth k_Θ."""
+        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth k_Θ.
+
+        The mean curve of curves on a grid is piecewise linear, and so its part of the derivative has steps.
+        """
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
         if points.shape[1] != 1:
@@ -397,8 +396,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     def score(self, X, y, sample_weight=None):
         """Return the integrated R²: 1 − Σ_i s_i‖y_i − f(x_i)‖² / Σ_i s_i‖y_i − ȳ‖², over observed values.
 
-        Norms are those of the grid of the fit, ȳ is the mean curve of y. Scattered curves are compared with the mean
-        of all their values.
+        Norms are those of the grid of the fit, ȳ is the mean curve of y; that of scattered curves is the mean at
+        each shared point or, on the line, the lines through means over bins.
         """
         check_is_fitted(self)
         X = self._validated(X, "score")

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.backend import as_like, to_numpy
-from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
+from mercer.estimators.functional_model import (
+    CurveSample,
+    curve_norms,
+    residuals_of,
+    squared_errors,
+    typical_size,
+)
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.kernels import Gaussian, Identity, Kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
@@ -18,14 +24,16 @@ from mercer.operator_valued import BoundComponents
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors, select
 
 __all__ = [
-    "ALPHAS",
-    "FEW_ALPHAS",
     "Smoothness",
     "choose_smoothness",
+    "default_alphas",
     "default_output_kernels",
+    "per_deviation",
+    "ridge_residuals",
     "smoothest",
     "smoothness_errors",
-    "thresholds",
+    "some_rows",
+    "with_threshold",
     "without_outliers",
 ]
 
@@ -44,8 +52,8 @@ TIE = 1e-6
 KAPPA, KAPPA_POINTWISE = 1.345, 2.0
 #: ε in these units: half of the residuals are within
 EPSILON = 1.0
-#: how often curves are weighed and smoothness chosen anew; the first time decides
-REWEIGHTINGS = 2
+#: how often data are tamed and smoothness chosen anew; the first times decide
+ROUNDS = 3
 
 
 class Smoothness(NamedTuple):
@@ -74,47 +82,72 @@ def choose_smoothness(
     """
     if len(output_kernels) == 1 and alpha is not None:
         return Smoothness(kernel, output_kernels[0], alpha)
-    most, alphas = (MOST_ROWS, ALPHAS) if sample.curves.complete else (FEW_ROWS, FEW_ALPHAS)
     output_kernels = output_kernels if sample.curves.complete else output_kernels[::2]
-    if len(sample) > most:
-        rows = np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int))
-        sample = sample.take(rows, kernel.pairwise)
-    alphas = alphas if alpha is None else np.array([alpha])
+    alphas = default_alphas(sample) if alpha is None else np.array([alpha])
+    sample = some_rows(sample, kernel.pairwise)
     errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
     _, which, where = smoothest(errors)
     return Smoothness(kernel, output_kernels[which], float(alphas[where]))
 
 
+def default_alphas(sample: CurveSample) -> np.ndarray:
+    """Return λ to choose from: fewer where each takes a solve."""
+    return ALPHAS if sample.curves.complete else FEW_ALPHAS
+
+
+def some_rows(sample: CurveSample, pairwise: bool) -> CurveSample:
+    """Return as many rows as an automatic choice looks at, at equal steps."""
+    most = MOST_ROWS if sample.curves.complete else FEW_ROWS
+    if len(sample) <= most:
+        return sample
+    return sample.take(np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int)), pairwise)
+
+
 def without_outliers(
-    sample: CurveSample, choose: Callable[[CurveSample], Smoothness]
+    sample: CurveSample, choose: Callable[[CurveSample], Smoothness], pointwise: bool
 ) -> tuple[Smoothness, CurveSample]:
-    """Choose the smoothness as outlying curves allow: chosen by ridge regression alone it would follow them.
+    """Choose the smoothness as outliers allow: chosen by ridge regression alone it would follow them.
 
-    In turn, the smoothness is chosen, a Huber regression is fitted with it, and curves whose residual r is beyond its
-    threshold κ get the weight (κ/‖r‖)², with which they count no more than others in the squared errors that the next
-    choice looks at. Returns the choice and the sample with these weights.
+    In turn, the smoothness is chosen, a Huber regression is fitted with it, and the data that the next choice looks at
+    are tamed: curves whose residual r is beyond κ get the weight (κ/‖r‖)², with which they count no more than others in
+    squared errors; or (``pointwise``) values whose residual is beyond κ are moved to the distance κ of the fit. Returns
+    the choice and the tamed sample.
     """
-    chosen, weighted = choose(sample), sample
-    for _ in range(REWEIGHTINGS):
-        sizes = _robust_residuals(sample, weighted, chosen)
-        kappa = KAPPA * max(float(np.median(sizes)), np.finfo(float).tiny)
-        trust = np.minimum(1.0, (kappa / np.maximum(sizes, kappa)) ** 2)
-        if np.all(trust == 1):
-            break
-        trust = as_like(np.maximum(trust, np.finfo(float).eps), sample.X)
-        weighted = replace(sample, weight=trust if sample.weight is None else sample.weight * trust)
-        chosen = choose(weighted)
-    return chosen, weighted
+    chosen, tame = choose(sample), sample
+    for _ in range(ROUNDS):
+        residuals, kappa = _robust_fit(sample, tame, chosen, pointwise)
+        if pointwise:
+            beyond = residuals - np.clip(residuals, -kappa, kappa)
+            values = sample.curves.values - as_like(np.nan_to_num(beyond), sample.X)
+            tame = replace(sample, curves=replace(sample.curves, values=values))
+        else:
+            sizes = curve_norms(sample.curves, residuals)
+            trust = np.maximum((kappa / np.maximum(sizes, kappa)) ** 2, np.finfo(float).eps)
+            weight = as_like(trust, sample.X)
+            tame = replace(sample, weight=weight if sample.weight is None else sample.weight * weight)
+        chosen = choose(tame)
+    return chosen, tame
 
 
-def _robust_residuals(sample: CurveSample, weighted: CurveSample, chosen: Smoothness) -> np.ndarray:
-    """Return the norms of the residuals of a Huber regression whose threshold is that of the weighted sample."""
-    bound = sample.bind(chosen.kernel, chosen.output_kernel, Huber())
-    ridge = weighted.pose(bound, Square(), chosen.alpha)
-    loss = thresholds(Huber(), sample, ClosedForm(tol=1e-3).solve(ridge).coef)
+def _robust_fit(
+    sample: CurveSample, tame: CurveSample, chosen: Smoothness, pointwise: bool
+) -> tuple[np.ndarray, float]:
+    """Return the residuals of a Huber regression with the κ of the tamed sample, and κ in proportion to them."""
+    loss: Loss = Huber(geometry="pointwise" if pointwise else "norm")
+    loss = with_threshold(loss, typical_size(tame, ridge_residuals(tame, chosen, loss), pointwise))
+    bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
     problem = sample.pose(bound, loss, chosen.alpha)
     result = select(problem, 1e-2).solve(problem)
-    return np.sqrt(squared_errors(sample.predictor(bound, problem, result), sample.X, sample.curves))
+    residuals = residuals_of(sample.predictor(bound, problem, result), sample.X, sample.curves)
+    factor = KAPPA_POINTWISE if pointwise else KAPPA
+    return residuals, factor * typical_size(sample, residuals, pointwise)
+
+
+def ridge_residuals(sample: CurveSample, chosen: Smoothness, loss: Loss) -> np.ndarray:
+    """Return y − f(x) of ridge regression, in the layout of the curves."""
+    bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+    ridge = sample.pose(bound, Square(), chosen.alpha)
+    return residuals_of(sample.predictor(bound, ridge, ClosedForm(tol=1e-3).solve(ridge)), sample.X, sample.curves)
 
 
 def smoothest(errors: np.ndarray) -> tuple[int, int, int]:
@@ -169,13 +202,15 @@ def _left_out_halves(
     return errors / n
 
 
-def thresholds(loss: Loss, sample: CurveSample, residuals: np.ndarray) -> Loss:
-    """Return the loss with κ or ε in proportion to the median size of ridge residuals: of curves, or of points."""
-    sizes = residual_sizes(sample.curves, residuals, loss.pointwise)
-    typical = float(np.median(sizes))
-    typical = typical if typical > 0 else float(np.max(sizes)) or 1.0
+def with_threshold(loss: Loss, typical: float) -> Loss:
+    """Return the loss with κ or ε in proportion to the typical size of ridge residuals: of curves, or of values."""
     if isinstance(loss, Huber):
         return loss.replace(kappa=(KAPPA_POINTWISE if loss.pointwise else KAPPA) * typical)
     if isinstance(loss, (EpsilonRidge, EpsilonInsensitive)):
         return loss.replace(epsilon=EPSILON * typical)
     return loss
+
+
+def per_deviation(sample: CurveSample, loss: Loss, alpha: float) -> float:
+    """Return λ for a loss that grows like |r|: divided by the typical size of the (centred) curves."""
+    return alpha / typical_size(sample, to_numpy(sample.curves.values), loss.pointwise)

@@ -11,29 +11,42 @@ from sklearn.model_selection import check_cv
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
+from mercer.estimators.function_valued import is_pairwise
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_choice import (
-    ALPHAS,
-    FEW_ALPHAS,
     Smoothness,
+    default_alphas,
     default_output_kernels,
+    per_deviation,
+    ridge_residuals,
     smoothest,
     smoothness_errors,
     without_outliers,
 )
-from mercer.estimators.functional_model import CurveSample, residual_sizes, squared_errors
+from mercer.estimators.functional_model import (
+    CurveSample,
+    capped_sizes,
+    centred,
+    curve_norms,
+    residuals_of,
+    typical_size,
+    value_sizes,
+)
 from mercer.estimators.validation import take_columns, take_rows
-from mercer.exceptions import DataError, parameter_error
+from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss
-from mercer.solvers import ClosedForm, Solver, loss_path
+from mercer.operator_valued import BoundBasis
+from mercer.solvers import Solver, loss_path
 
 __all__ = ["FunctionalRegressorCV"]
 
-#: lengths of the default input kernels, in units of the default of FunctionalRegressor; smooth ones first
-LENGTHS = (2.0, 1.0, 0.5, 0.25)
-#: default thresholds, as shares of the largest one that matters
-SHARES = np.geomspace(1.0, 0.02, 12)
+#: lengths of the default input kernels, in units of the default of FunctionalRegressor, from nearly linear to rough
+LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
+#: largest and smallest of the default thresholds but the first, and their number, in units of the typical residual
+SPAN = {"kappa": (10.0, 0.3, 11), "epsilon": (4.0, 0.1, 11)}
+#: norms of held-out residuals count up to this many typical ones
+CAP = 10.0
 CRITERIA = ("leave_one_out", "generalised")
 
 
@@ -49,8 +62,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
     Parameters
     ----------
     kernels : Kernel, str, callable or list of them, default=None
-        Candidates for k_X, smooth ones first; by default the Gaussian of FunctionalRegressor with lengths times 2, 1,
-        0.5 and 0.25. Bandwidths such as "median" become numbers once, from all rows.
+        Candidates for k_X, smooth ones first; by default the Gaussian of FunctionalRegressor with lengths times 32,
+        8, 2, 1, 0.5 and 0.25, the first of which are nearly linear. Bandwidths such as "median" become numbers once,
+        from all rows.
     output_kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_Θ, smooth ones first; by default Gaussians whose scales are the median distance of the grid and
         2, 4, 8 and 16 times less.
@@ -63,8 +77,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
     geometry : {"norm", "pointwise"}, default=None
         As in FunctionalRegressor.
     thresholds : array-like of float, default=None
-        Candidates for κ or ε; by default 12 from κ_max or ε_max, at which the loss is the square loss or the model
-        its mean curve, down to a fiftieth of it.
+        Candidates for κ or ε; by default κ_max or ε_max, at which the loss is the square loss or the model its mean
+        curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times the typical size of ridge residuals.
     representation, grid, fit_intercept :
         As in FunctionalRegressor.
     criterion : {"leave_one_out", "generalised"}, default="leave_one_out"
@@ -72,8 +86,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
     cv : int, splitter or iterable of (train, test), default=5
         Folds on which thresholds are compared.
     scoring : {"norm", "square"}, default="norm"
-        What is averaged over held-out curves to compare thresholds: ‖y − f(x)‖, which a few outlying curves do not
-        dominate, or ‖y − f(x)‖².
+        What is averaged over held-out curves to compare thresholds: ‖y − f(x)‖ (or the integral of |y − f(x)| for
+        pointwise losses), each size counted up to 10 times the typical ridge residual, so that outliers do not
+        dominate; or ‖y − f(x)‖².
     cv_tol : float, default=1e-3
         Bound on the relative duality gap of the fits that are compared.
     solver, tol, max_iter, verbose :
@@ -107,7 +122,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     >>> robust.score(X, truth) > ridge.score(X, truth)
     True
     >>> ridge.errors_.shape
-    (4, 5, 37)
+    (6, 5, 37)
     """
 
     def __init__(
@@ -169,6 +184,10 @@ class FunctionalRegressorCV(FunctionalRegressor):
             raise parameter_error(self, "scoring", self.scoring, "'norm' or 'square'")
         for name in ("alphas", "thresholds"):
             self._candidates(name)
+        if len({is_pairwise(kernel) for kernel in self._input_kernels()}) > 1:
+            raise parameter_error(
+                self, "kernels", self.kernels, "all of inputs or all precomputed", "X is one of them."
+            )
         for name in ("kernels", "output_kernels"):
             if isinstance(getattr(self, name), (list, tuple)) and not getattr(self, name):
                 raise parameter_error(self, name, getattr(self, name), "a kernel or a non-empty list of kernels")
@@ -196,25 +215,40 @@ class FunctionalRegressorCV(FunctionalRegressor):
         given = self.output_kernels
         if given is None:
             return default_output_kernels(measure, has_grid)
-        kernels = [as_kernel(one, self, "output_kernels") for one in (given if isinstance(given, list) else [given])]
+        several = given if isinstance(given, (list, tuple)) else [given]
+        kernels = [as_kernel(one, self, "output_kernels") for one in several]
         for kernel in kernels:
             if kernel.pairwise:
                 raise parameter_error(self, "output_kernels", kernel, "kernels on points of Θ")
         return [kernel.adapt(measure.points) for kernel in kernels]
 
+    # -- the two choices ---------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose, and fit the curves; see :meth:`FunctionalRegressor.fit`."""
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_given", None)  # the rows as they were given, of which folds are made
+
     def _sample(self, X, curves, keep, weight) -> CurveSample:
         sample = super()._sample(X, curves, keep, weight)
-        self._given = replace(sample, X=X, curves=curves, weight=weight)  # folds are of the rows as they were given
+        self._given = replace(sample, X=X, curves=curves, weight=weight)
         return sample
-
-    # -- the two choices ---------------------------------------------------------------------------------------
 
     def _choose(self, sample: CurveSample, has_grid: bool) -> tuple[Smoothness, Loss]:
         loss, automatic = self._loss()
+        if self.criterion == "generalised" and not sample.curves.complete:
+            raise UnsupportedError(
+                f"{type(self).__name__}: criterion='generalised' needs a complete grid. Where values are missing, "
+                "curves are left out by halves: pass criterion='leave_one_out'."
+            )
         self.kernels_ = self._adapted_kernels(sample.X)
         self.output_kernels_ = self._adapted_output_kernels(sample.measure, has_grid)
+        if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
+            self.output_kernels_ = self.output_kernels_[:1]
         alphas = self._candidates("alphas")
-        self.alphas_ = (ALPHAS if sample.curves.complete else FEW_ALPHAS) if alphas is None else np.sort(alphas)
+        self.alphas_ = default_alphas(sample) if alphas is None else np.sort(alphas)
 
         def choose(sample):
             candidates = self.kernels_, self.output_kernels_, self.alphas_
@@ -222,31 +256,36 @@ class FunctionalRegressorCV(FunctionalRegressor):
             i, j, k = smoothest(self.errors_)
             return Smoothness(self.kernels_[i], self.output_kernels_[j], float(self.alphas_[k]))
 
-        chosen = without_outliers(sample, choose)[0] if math.isfinite(loss.dual_bound) else choose(sample)
+        robust = math.isfinite(loss.dual_bound)
+        chosen, tame = without_outliers(sample, choose, loss.pointwise) if robust else (choose(sample), sample)
+        unit = typical_size(tame, ridge_residuals(tame, chosen, loss), loss.pointwise)
         if alphas is None and not loss.smooth:
-            ridge = self._ridge(sample, chosen, loss)
-            chosen = chosen._replace(alpha=self._per_deviation(sample, ridge, loss, chosen.alpha))
+            chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         self.thresholds_: Any = None
         self.threshold_errors_: Any = None
         if automatic or self.thresholds is not None:
-            loss = self._choose_threshold(sample, chosen, loss)
-        del self._given
+            loss = self._choose_threshold(sample, chosen, loss, unit)
         self.best_params_ = chosen._asdict() | {"loss": loss}
         return chosen, loss
 
-    def _choose_threshold(self, sample: CurveSample, chosen: Smoothness, loss: Loss) -> Loss:
+    def _choose_threshold(self, sample: CurveSample, chosen: Smoothness, loss: Loss, unit: float) -> Loss:
         """Return the loss with the threshold whose fits predict held-out curves best."""
         name = _threshold(loss)
         if name is None:
             raise parameter_error(
                 self, "thresholds", self.thresholds, "None for this loss", f"{loss!r} has neither κ nor ε."
             )
-        values = self._threshold_values(sample, chosen, loss, name)
+        values = self._threshold_values(sample, chosen, loss, name, unit)
         given, pairwise = self._given, chosen.kernel.pairwise
         weight = np.ones(len(given)) if given.weight is None else to_numpy(given.weight)
+        if self.fit_intercept:
+            centre = centred(given.curves.take(np.flatnonzero(weight > 0)))[0]
+            given = replace(given, curves=replace(given.curves, values=given.curves.values - centre))
         errors, total = np.zeros(len(values)), 0.0
         for train, test in self._folds(len(given)):
             train, test = (rows[weight[rows] > 0] for rows in (train, test))
+            if len(train) == 0 or len(test) == 0:  # all of weight 0
+                continue
             inside, outside = given.take(train, pairwise), given.curves.take(test)
             inside = inside if pairwise else inside.merged()
             X_test = take_rows(given.X, test)
@@ -256,24 +295,28 @@ class FunctionalRegressorCV(FunctionalRegressor):
             nested = name if problem.loss == loss else f"loss__{name}"  # of a loss of scattered curves
             path = loss_path(problem, nested, values, self._path_solver(), tol=self.cv_tol)
             for place, result in enumerate(path):
-                size = squared_errors(inside.predictor(bound, problem, result), X_test, outside)
-                errors[place] += weight[test] @ (size if self.scoring == "square" else np.sqrt(size))
+                residuals = residuals_of(inside.predictor(bound, problem, result), X_test, outside)
+                if self.scoring == "square":
+                    sizes = curve_norms(outside, residuals) ** 2
+                else:
+                    sizes = capped_sizes(outside, residuals, CAP * unit, loss.pointwise)
+                errors[place] += weight[test] @ sizes
             total += float(weight[test].sum())
         self.thresholds_, self.threshold_errors_ = values, errors / total
         return loss.replace(**{name: float(values[int(np.argmin(errors))])})
 
-    def _threshold_values(self, sample, chosen, loss, name) -> np.ndarray:
+    def _threshold_values(self, sample, chosen, loss, name, unit) -> np.ndarray:
         """Return thresholds in falling order, from the largest one that matters."""
         given = self._candidates("thresholds")
         if given is not None:
             return np.sort(given)[::-1]
-        ridge = self._ridge(sample, chosen, loss)
-        if name == "kappa":  # beyond, Huber is ridge
-            residuals = ClosedForm(tol=1e-6).solve(ridge).coef
-        else:  # beyond, the mean curve costs nothing
-            residuals = ridge.Y - ridge.null_model[1][None, :]
-        top = float(np.max(residual_sizes(sample.curves, residuals, loss.pointwise)))
-        return SHARES * (top if top > 0 else 1.0)
+        # beyond the largest residual Huber is ridge, beyond the largest curve the mean curve costs nothing
+        of_curves = to_numpy(sample.curves.values)
+        residuals = ridge_residuals(sample, chosen, loss) if name == "kappa" else of_curves
+        sizes = (value_sizes if loss.pointwise else curve_norms)(sample.curves, residuals)
+        top, (widest, narrowest, count) = float(np.max(sizes)), SPAN[name]
+        path = unit * np.geomspace(widest, narrowest, count)
+        return np.append([top], path[path < top]) if top > 0 else path
 
     def _path_solver(self) -> Any:
         return self.solver.replace(tol=self.cv_tol) if isinstance(self.solver, Solver) else self.solver

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,24 +16,30 @@ from mercer.functions import interpolation, interpolation_slopes, spatial_interp
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
-from mercer.operator_valued import Basis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
+from mercer.operator_valued import Basis, BoundBasis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
 __all__ = [
     "CurveSample",
+    "capped_sizes",
     "centred",
+    "curve_norms",
     "dual_support",
     "mean_function",
     "nodes_of",
-    "residual_sizes",
+    "residuals_of",
     "squared_errors",
     "total_variation",
+    "typical_size",
+    "value_sizes",
 ]
 
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
 MEAN_SCALE = 100.0
 #: scattered curves whose points are predicted together
 BLOCK_CURVES = 64
+#: bins for the mean curve of scattered observations
+MEAN_BINS = 20
 #: inner products of basis functions up to which they are orthonormal
 ORTHONORMAL = 1e-5
 
@@ -55,8 +62,8 @@ class CurveSample:
         Positive weights.
     output_matrix : array of shape (p, p) or None
         A.
-    basis : Basis or None
-        Functions that k_Θ is truncated to.
+    basis : Basis, BoundBasis or None
+        Functions that k_Θ is truncated to; a bound one does not depend on k_Θ.
     fit_intercept : bool
         Whether there is a mean curve.
     """
@@ -65,7 +72,7 @@ class CurveSample:
     curves: Curves
     weight: Any = None
     output_matrix: Any = None
-    basis: Basis | None = None
+    basis: Basis | BoundBasis | None = None
     fit_intercept: bool = True
 
     def __len__(self) -> int:
@@ -87,11 +94,25 @@ class CurveSample:
         return replace(self, X=take_columns(X, rows) if pairwise else X, curves=self.curves.take(rows), weight=weight)
 
     def merged(self) -> CurveSample:
-        """Return distinct pairs of inputs and curves on a grid with summed weights: the same objective."""
+        """Return distinct pairs of inputs and curves with summed weights: the same objective."""
         if not isinstance(self.curves, GridCurves):
-            return self
+            return self._merged_scattered(self.curves)
         X, values, weight = merge_duplicates(self.X, self.curves.values, self.weight)
         return replace(self, X=X, curves=replace(self.curves, values=values), weight=weight)
+
+    def _merged_scattered(self, curves: ScatteredCurves) -> CurveSample:
+        edges = np.searchsorted(curves.rows, np.arange(len(curves) + 1))
+        parts = (curves.points, curves.values, curves.weights)
+        first: dict[tuple[bytes, ...], int] = {}
+        group = np.empty(len(curves), dtype=int)
+        for i, (start, stop) in enumerate(itertools.pairwise(edges)):
+            key = (self.X[i].tobytes(), *(part[start:stop].tobytes() for part in parts))
+            group[i] = first.setdefault(key, i)
+        keep, where = np.unique(group, return_inverse=True)
+        if len(keep) == len(curves):
+            return self
+        weight = np.bincount(where, weights=None if self.weight is None else to_numpy(self.weight)).astype(float)
+        return replace(self, X=self.X[keep], curves=curves.take(keep), weight=weight)
 
     def bind(self, kernel: Kernel, output_kernel: Kernel, loss: Loss) -> Any:
         """Return the bound kernel that represents the curves.
@@ -102,7 +123,7 @@ class CurveSample:
         """
         curves, p = self.curves, self.curves.n_components
         if self.basis is not None:
-            bound = self.basis.bind(self.measure, output_kernel)
+            bound = self.basis.bind(self.measure, output_kernel) if isinstance(self.basis, Basis) else self.basis
             by_norm = (isinstance(loss, Square) or not loss.pointwise) and not self.fit_intercept
             complete = isinstance(curves, GridCurves) and curves.complete
             if by_norm and complete and bound.defect(self.measure) <= ORTHONORMAL:
@@ -165,41 +186,64 @@ def nodes_of(curves: Curves) -> Measure | None:
     return curves.nodes if isinstance(curves, GridCurves) else None
 
 
-def residual_sizes(curves: Curves, residuals: Any, pointwise: bool) -> np.ndarray:
-    """Return the sizes of residuals that a loss sees: at each observed point, or the norm of each curve."""
-    r = to_numpy(residuals)
+def curve_norms(curves: Curves, residuals: np.ndarray) -> np.ndarray:
+    """Return ‖r_i‖ of residuals where curves were observed, in their own layout."""
     if isinstance(curves, ScatteredCurves):
-        if pointwise:
-            return np.abs(r).ravel()
-        return np.sqrt(np.bincount(curves.rows, weights=curves.weights * np.sum(r**2, axis=1), minlength=len(curves)))
-    observed = ~np.isnan(to_numpy(curves.values))
-    at_nodes = r.shape == observed.shape  # and otherwise coefficients in an orthonormal basis
-    if pointwise:
-        return np.abs(r)[observed] if at_nodes else np.abs(r).ravel()
-    if not at_nodes:
-        return np.sqrt(np.sum(r**2, axis=1))
+        squares = curves.weights * np.sum(residuals**2, axis=1)
+        return np.sqrt(np.bincount(curves.rows, weights=squares, minlength=len(curves)))
     weights = np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
-    return np.sqrt((np.where(observed, r, 0.0) ** 2) @ weights)
+    return np.sqrt((np.where(np.isnan(to_numpy(curves.values)), 0.0, residuals) ** 2) @ weights)
 
 
-def dual_support(curves: Curves, loss: Loss, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which curves carry a model, and which of them are at the bound of the dual: outliers to the loss."""
-    if not loss.pointwise:
-        largest = residual_sizes(curves, A, pointwise=False)
-    elif isinstance(curves, GridCurves):
-        largest = np.max(np.abs(A), axis=1)
+def capped_sizes(curves: Curves, residuals: np.ndarray, cap: float, pointwise: bool) -> np.ndarray:
+    """Return min(‖r_i‖, cap) or, pointwise, the integral of min(|r_i(θ)|, cap) over what was observed of each curve."""
+    if not pointwise:
+        return np.minimum(curve_norms(curves, residuals), cap)
+    return curve_norms(curves, np.sqrt(np.minimum(np.abs(residuals), cap))) ** 2
+
+
+def value_sizes(curves: Curves, residuals: np.ndarray) -> np.ndarray:
+    """Return |r| of all observed values, flat."""
+    if isinstance(curves, ScatteredCurves):
+        return np.abs(residuals).ravel()
+    return np.abs(residuals)[~np.isnan(to_numpy(curves.values))]
+
+
+def typical_size(sample: CurveSample, residuals: np.ndarray, pointwise: bool) -> float:
+    """Return the weighted median of the sizes of residuals, of curves or of values: their mean if most are 0."""
+    curves = sample.curves
+    s = np.ones(len(curves)) if sample.weight is None else to_numpy(sample.weight)
+    if not pointwise:
+        sizes, weights = curve_norms(curves, residuals), s
     else:
+        sizes = value_sizes(curves, residuals)
+        if isinstance(curves, ScatteredCurves):
+            weights = np.repeat(s[curves.rows] * curves.weights, curves.n_components)
+        else:
+            every = s[:, None] * np.repeat(to_numpy(curves.nodes.weights), curves.n_components)
+            weights = every[~np.isnan(to_numpy(curves.values))]
+    order = np.argsort(sizes)
+    half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
+    median = float(sizes[order[min(half, len(order) - 1)]])
+    return median if median > 0 else float(weights @ sizes / weights.sum()) or 1.0
+
+
+def dual_support(curves: Curves, problem: DualProblem, loss: Loss, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which curves carry a model, and which of them are at the bound of the dual, where the loss is linear."""
+    if isinstance(curves, ScatteredCurves):
         largest = np.zeros(len(curves))
         np.maximum.at(largest, curves.rows, np.max(np.abs(A), axis=1))
+        largest = largest if loss.pointwise else curve_norms(curves, A)
+    else:
+        largest = np.max(np.abs(A), axis=1) if loss.pointwise else to_numpy(problem.measure.norm(A))
     support = np.flatnonzero(largest > 1e-12 * max(float(largest.max()), np.finfo(float).tiny))
     return support, np.flatnonzero(largest >= (1 - 1e-3) * loss.dual_bound)
 
 
-def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
-    """Return ‖y_i − f(x_i)‖² over observed values, for each curve."""
+def residuals_of(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
+    """Return y − f(x) in the layout of the curves, NaN where a grid was not observed."""
     if isinstance(curves, GridCurves):
-        predicted = to_numpy(predict(X, to_numpy(curves.nodes.points)))
-        return residual_sizes(curves, np.nan_to_num(to_numpy(curves.values)) - predicted, pointwise=False) ** 2
+        return to_numpy(curves.values) - to_numpy(predict(X, to_numpy(curves.nodes.points)))
     residuals = curves.values.copy()
     for start in range(0, len(curves), BLOCK_CURVES):
         inside = (curves.rows >= start) & (curves.rows < start + BLOCK_CURVES)
@@ -207,13 +251,18 @@ def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
         values = to_numpy(predict(X[start : start + BLOCK_CURVES, :], points))
         values = values.reshape(len(values), len(points), -1)
         residuals[inside] -= values[curves.rows[inside] - start, where.ravel()]
-    return residual_sizes(curves, residuals, pointwise=False) ** 2
+    return residuals
+
+
+def squared_errors(predict: Predict, X: Any, curves: Curves) -> np.ndarray:
+    """Return ‖y_i − f(x_i)‖² over observed values, for each curve."""
+    return curve_norms(curves, residuals_of(predict, X, curves)) ** 2
 
 
 def total_variation(curves: Curves, weight: Any = None) -> tuple[float, float]:
     """Return Σ_i s_i ‖y_i − ȳ‖² over observed values, and what of it may be rounding.
 
-    ȳ is the mean curve, or the mean value of scattered curves.
+    ȳ is the mean curve, that of scattered curves by :func:`scattered_mean`.
     """
     s = np.ones(len(curves)) if weight is None else to_numpy(weight)
     if isinstance(curves, GridCurves):
@@ -222,10 +271,29 @@ def total_variation(curves: Curves, weight: Any = None) -> tuple[float, float]:
         mean = np.nansum(s[:, None] * values, axis=0) / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)
     else:
         values = curves.values
-        share = s[curves.rows] * curves.weights
-        mean = share @ values / share.sum()
-    variation, size = (s @ residual_sizes(curves, r, pointwise=False) ** 2 for r in (values - mean, values))
+        mean = scattered_mean(curves, s[curves.rows] * curves.weights)
+    variation, size = (s @ curve_norms(curves, r) ** 2 for r in (values - mean, values))
     return float(variation), (8 * np.finfo(float).eps) ** 2 * float(size)
+
+
+def scattered_mean(curves: ScatteredCurves, share: np.ndarray) -> np.ndarray:
+    """Return the mean curve at each observation, shape (N, p): of all values at its point where points are shared.
+
+    Otherwise, on the line, it is the straight lines through the means over bins of 20 observations at least, 20 bins at
+    most; in other domains the mean of all values.
+    """
+    distinct, group = np.unique(curves.points, axis=0, return_inverse=True)
+    group, n, shared = group.ravel(), len(curves.points), 2 * len(distinct) <= len(curves.points)
+    if not shared:
+        bins = min(MEAN_BINS, n // MEAN_BINS) if curves.points.shape[1] == 1 else 1
+        ranks = np.argsort(np.argsort(curves.points[:, 0], kind="stable"), kind="stable")
+        group = ranks * max(bins, 1) // n
+    mass = np.bincount(group, weights=share)
+    means = np.column_stack([np.bincount(group, weights=share * column) for column in curves.values.T]) / mass[:, None]
+    if shared or len(means) == 1:
+        return means[group]
+    centres = np.bincount(group, weights=share * curves.points[:, 0]) / mass
+    return np.column_stack([np.interp(curves.points[:, 0], centres, column) for column in means.T])
 
 
 def mean_function(intercept: Any, nodes: Measure | None, points: np.ndarray, derivative: bool = False) -> Any:

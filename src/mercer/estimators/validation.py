@@ -198,7 +198,9 @@ def merge_duplicates(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     inputs = to_numpy(X)
     if len(np.unique(inputs, axis=0)) == len(inputs):
         return X, y, weight
-    pairs = np.column_stack([inputs, to_numpy(y)])
+    targets = to_numpy(y).reshape(len(inputs), -1)
+    missing = np.isnan(targets)  # NaN equals nothing, not even itself
+    pairs = np.column_stack([inputs, np.where(missing, 0.0, targets), missing])
     distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     if len(distinct) == len(pairs):
         return X, y, weight

@@ -111,7 +111,8 @@ def as_basis(basis: Any, spectrum: Any = None) -> FunctionBasis:
     basis : skfda.representation.basis.Basis
         On an interval, such as ``FourierBasis`` or ``BSplineBasis``.
     spectrum : array-like of shape (n_basis,), optional
-        Eigenvalues λ_j > 0 of the output kernel Σ_j λ_j ψ_j ⊗ ψ_j; 1/(1 + j)² for j = 0, 1, ... by default.
+        Eigenvalues λ_j > 0 of the output kernel Σ_j λ_j ψ_j ⊗ ψ_j; 1 each by default, as functions of a basis of
+        splines come from left to right and none is smoother than another.
     """
     if getattr(basis, "dim_domain", 0) != 1 or getattr(basis, "dim_codomain", 0) != 1:
         raise parameter_error(
@@ -127,7 +128,7 @@ def as_basis(basis: Any, spectrum: Any = None) -> FunctionBasis:
     if values[0] <= 1e-12 * values[-1]:
         raise DataError(f"as_basis: the functions of {basis} are not linearly independent.")
     mixing = vectors / np.sqrt(values) @ vectors.T  # the orthonormal functions nearest to those of the basis
-    spectrum = 1 / (1 + np.arange(size)) ** 2.0 if spectrum is None else spectrum
+    spectrum = np.ones(size) if spectrum is None else spectrum
     if np.shape(spectrum) != (size,):
         raise parameter_error("as_basis", "spectrum", spectrum, f"{size} positive numbers, one per function")
     return FunctionBasis(_Orthonormal(basis, mixing), spectrum, _Orthonormal(basis, mixing, derivative=1))
