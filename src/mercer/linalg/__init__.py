@@ -7,6 +7,7 @@ from mercer.linalg.operators import Dense, LinearOperator, LowRank, Masked
 from mercer.linalg.pair_factors import PairFactors
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+from mercer.linalg.tensor import Tensor, complete_eigenbasis
 
 __all__ = [
     "Dense",
@@ -18,6 +19,8 @@ __all__ = [
     "Masked",
     "PairFactors",
     "PairGram",
+    "Tensor",
+    "complete_eigenbasis",
     "congruence",
     "conjugate_gradient",
     "eigh",

@@ -13,7 +13,7 @@ from mercer.backend import as_like, namespace, to_numpy
 from mercer.exceptions import DataError
 from mercer.kernels import Kernel
 from mercer.kernels.gram import kernel_product
-from mercer.linalg import Dense, Kronecker, LowRank
+from mercer.linalg import Dense, Kronecker, LowRank, Tensor
 from mercer.measures import Measure
 
 __all__ = ["BoundComponents", "check_output_matrix", "component_measure", "leading_components"]
@@ -64,17 +64,12 @@ class BoundComponents:
 
     def gram(self, X: Any) -> Kronecker:
         """Return K_X ⊗ (K_Θ ⊗ A) on (n, m·p) arrays, without weights."""
-        matrix = self.output_kernel.gram(self.nodes.points)
-        if self.n_components == 1 and self.output_matrix is None:
-            if len(self.nodes) <= MANY_NODES and not isinstance(matrix, LowRank):
-                matrix = Dense(matrix.to_dense(), matrix.tags)
-            return Kronecker(self.kernel.gram(X), matrix)
-        matrix = matrix.to_dense()
-        xp = namespace(matrix)
-        A = self._matrix(matrix)
-        m, p = matrix.shape[0], A.shape[0]
-        both = xp.reshape(matrix[:, None, :, None] * A[None, :, None, :], (m * p, m * p))
-        return Kronecker(self.kernel.gram(X), Dense(both, frozenset({"self-adjoint", "psd"})))
+        right = self.output_kernel.gram(self.nodes.points)
+        if len(self.nodes) <= MANY_NODES and not isinstance(right, LowRank):
+            right = Dense(right.to_dense(), right.tags)
+        if self.n_components > 1 or self.output_matrix is not None:
+            right = Tensor(right, self._matrix(right.like))
+        return Kronecker(self.kernel.gram(X), right)
 
     def analyse(self, Y: Any) -> Any:
         """Return the targets of the problem for curves at the nodes: themselves."""

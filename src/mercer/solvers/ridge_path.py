@@ -12,7 +12,7 @@ from mercer import linalg
 from mercer._params import check_number
 from mercer.backend import as_like, eigh, is_numpy, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
-from mercer.linalg import LinearOperator, LowRank, pivoted_cholesky
+from mercer.linalg import LinearOperator, LowRank, complete_eigenbasis, pivoted_cholesky
 from mercer.problems import DualProblem
 from mercer.solvers.spectral_filter import ACCURACY, CompressedSpectrum, compress_spectrum
 
@@ -273,9 +273,8 @@ def output_spectrum(problem: DualProblem, right: LinearOperator) -> OutputSpectr
     constant = _constant(problem)
     if constant is not None:
         targets = targets - np.outer(constant, constant @ targets)
-    tau, vectors = eigh(to_numpy(right.to_dense()).astype(float))
-    vectors = np.ascontiguousarray(vectors[:, ::-1])
-    return OutputSpectrum(np.maximum(tau[::-1], 0), vectors, targets @ vectors)
+    tau, vectors = complete_eigenbasis(right)
+    return OutputSpectrum(tau, vectors, targets @ vectors)
 
 
 def input_spectrum(problem: DualProblem, left: LinearOperator, alphas: np.ndarray, tau: float) -> InputSpectrum:
