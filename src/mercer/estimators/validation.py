@@ -71,17 +71,12 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
         with _own_errors("X and y"):
             X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
-    if sample_weight is None:
-        return X, y, None
-    weight = validate_weight(sample_weight, to_numpy(X))
-    keep = weight > 0
-    if np.all(keep):
-        return X, y, as_like(weight, X)
+    keep, weight = _positive_rows(estimator, X, sample_weight)
+    if keep is None:
+        return X, y, weight
     X, y = take_rows(X, keep), take_rows(y, keep)
-    if estimator.__sklearn_tags__().input_tags.pairwise:
-        estimator._columns = np.flatnonzero(keep)
-        X = take_columns(X, estimator._columns)
-    return X, y, as_like(weight[keep], X)
+    X = X if estimator._columns is None else take_columns(X, estimator._columns)
+    return X, y, take_rows(weight, keep)
 
 
 def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any]:
@@ -95,15 +90,20 @@ def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.n
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, dtype=np.float64)
+    return X, *_positive_rows(estimator, X, sample_weight)
+
+
+def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, Any]:
+    """Return which rows have positive weight (None: all) and the weights; keep the columns of a Gram matrix."""
     if sample_weight is None:
-        return X, None, None
+        return None, None
     weight = validate_weight(sample_weight, to_numpy(X))
     keep = weight > 0
     if np.all(keep):
-        return X, None, as_like(weight, X)
+        return None, as_like(weight, X)
     if estimator.__sklearn_tags__().input_tags.pairwise:
         estimator._columns = np.flatnonzero(keep)
-    return X, keep, as_like(weight, X)
+    return keep, as_like(weight, X)
 
 
 def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
