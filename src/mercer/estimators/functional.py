@@ -16,8 +16,10 @@ from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.curves import GridCurves, as_points, check_observed, prediction_grid, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
 from mercer.estimators.functional_choice import (
+    LENGTHS,
     Smoothness,
     choose_smoothness,
+    default_kernels,
     default_output_kernels,
     per_deviation,
     ridge_residuals,
@@ -68,8 +70,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     Parameters
     ----------
     kernel : Kernel, str or callable, default=None
-        k_X. By default a Gaussian with one scale per column, times the median distance. For inputs that are functions,
-        see :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`.
+        k_X. By default a Gaussian with one scale per column, whose length, the median distance times 8, 2, 1 or 0.5,
+        predicts left-out curves best in ridge regression. For inputs that are functions, see
+        :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or an eighth or so of it, predicts
         left-out curves best in ridge regression; without a grid the identity.
@@ -300,18 +303,19 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold."""
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        kernel, output_kernels = self._adapted_kernel(sample.X), self._output_kernels(sample.measure, has_grid)
+        kernels = default_kernels(sample.X, LENGTHS) if self.kernel is None else [self._adapted_kernel(sample.X)]
+        output_kernels = self._output_kernels(sample.measure, has_grid)
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]
 
         def choose(sample):
-            return choose_smoothness(sample, kernel, output_kernels, alpha, loss)
+            return choose_smoothness(sample, kernels, output_kernels, alpha, loss)
 
-        settled = len(output_kernels) == 1 and alpha is not None and not automatic
+        settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
         if settled or not math.isfinite(loss.dual_bound):
             chosen, tame = choose(sample), sample
         else:
-            chosen, tame = without_outliers(some_rows(sample, kernel.pairwise), choose, loss.pointwise)
+            chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.pointwise)
         if automatic:
             loss = with_threshold(loss, typical_size(tame, ridge_residuals(tame, chosen, loss), loss.pointwise))
         if alpha is None and not loss.smooth:

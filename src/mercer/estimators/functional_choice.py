@@ -24,9 +24,11 @@ from mercer.operator_valued import BoundComponents
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors, select
 
 __all__ = [
+    "LENGTHS",
     "Smoothness",
     "choose_smoothness",
     "default_alphas",
+    "default_kernels",
     "default_output_kernels",
     "per_deviation",
     "ridge_residuals",
@@ -43,6 +45,10 @@ ALPHAS = np.logspace(-8, 1, 37)
 FEW_ALPHAS = np.logspace(-6, 0, 7)
 #: rows that an automatic choice looks at with a complete grid, and without one
 MOST_ROWS, FEW_ROWS = 2000, 150
+#: rows that choose among several input kernels, each of which takes an eigendecomposition
+KERNEL_ROWS = 500
+#: lengths of the default input kernel, in units of the median distance of standardised inputs
+LENGTHS = (8.0, 2.0, 1.0, 0.5)
 #: scales of the default output kernel, as divisors of the median distance of the grid
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: errors that differ by less than this, relatively, are equal but for rounding
@@ -72,22 +78,35 @@ def default_output_kernels(nodes: Measure, has_grid: bool) -> list[Kernel]:
     return [Gaussian(float(widest.gamma) * divisor**2) for divisor in DIVISORS]
 
 
-def choose_smoothness(
-    sample: CurveSample, kernel: Kernel, output_kernels: Sequence[Kernel], alpha: float | None, loss: Loss
-) -> Smoothness:
-    """Return the output kernel and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
+def default_kernels(X: Any, lengths: Sequence[float]) -> list[Kernel]:
+    """Return the candidates for k_X where none is given: Gaussians with one scale per column, of falling length."""
+    unit: Any = Gaussian("standardized").adapt(X)
+    return [Gaussian(unit.gamma / length**2) for length in lengths]
 
-    Of many rows, some at equal steps are used: 2 000 with a complete grid, 150 without one, where each λ takes a solve,
-    and λ and scales are fewer.
+
+def choose_smoothness(
+    sample: CurveSample,
+    kernels: Sequence[Kernel],
+    output_kernels: Sequence[Kernel],
+    alpha: float | None,
+    loss: Loss,
+) -> Smoothness:
+    """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
+
+    Of many rows, some at equal steps are used: 2 000 with a complete grid, of which 500 choose among input kernels, and
+    150 without one, where each λ takes a solve, and candidates are fewer.
     """
-    if len(output_kernels) == 1 and alpha is not None:
-        return Smoothness(kernel, output_kernels[0], alpha)
-    output_kernels = output_kernels if sample.curves.complete else output_kernels[::2]
+    if len(kernels) == len(output_kernels) == 1 and alpha is not None:
+        return Smoothness(kernels[0], output_kernels[0], alpha)
+    if not sample.curves.complete:
+        kernels, output_kernels = kernels[::2], output_kernels[::2]
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
-    sample = some_rows(sample, kernel.pairwise)
-    errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
-    _, which, where = smoothest(errors)
-    return Smoothness(kernel, output_kernels[which], float(alphas[where]))
+    sample = some_rows(sample, kernels[0].pairwise)
+    few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
+    i, j, k = smoothest(smoothness_errors(few, kernels, output_kernels, alphas, loss))
+    if len(few) < len(sample):
+        _, j, k = smoothest(smoothness_errors(sample, [kernels[i]], output_kernels, alphas, loss))
+    return Smoothness(kernels[i], output_kernels[j], float(alphas[k]))
 
 
 def default_alphas(sample: CurveSample) -> np.ndarray:
@@ -95,9 +114,9 @@ def default_alphas(sample: CurveSample) -> np.ndarray:
     return ALPHAS if sample.curves.complete else FEW_ALPHAS
 
 
-def some_rows(sample: CurveSample, pairwise: bool) -> CurveSample:
-    """Return as many rows as an automatic choice looks at, at equal steps."""
-    most = MOST_ROWS if sample.curves.complete else FEW_ROWS
+def some_rows(sample: CurveSample, pairwise: bool, most: int | None = None) -> CurveSample:
+    """Return as many rows as an automatic choice looks at, or ``most``, at equal steps."""
+    most = most or (MOST_ROWS if sample.curves.complete else FEW_ROWS)
     if len(sample) <= most:
         return sample
     return sample.take(np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int)), pairwise)

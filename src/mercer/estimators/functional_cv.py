@@ -16,6 +16,7 @@ from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_choice import (
     Smoothness,
     default_alphas,
+    default_kernels,
     default_output_kernels,
     per_deviation,
     ridge_residuals,
@@ -34,14 +35,14 @@ from mercer.estimators.functional_model import (
 )
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.kernels import Kernel, as_kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss
 from mercer.operator_valued import BoundBasis
 from mercer.solvers import Solver, loss_path
 
 __all__ = ["FunctionalRegressorCV"]
 
-#: lengths of the default input kernels, in units of the default of FunctionalRegressor, from nearly linear to rough
+#: lengths of the default input kernels, from nearly linear to rough
 LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
 #: largest and smallest of the default thresholds but the first, and their number, in units of the typical residual
 SPAN = {"kappa": (10.0, 0.3, 11), "epsilon": (4.0, 0.1, 11)}
@@ -62,9 +63,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
     Parameters
     ----------
     kernels : Kernel, str, callable or list of them, default=None
-        Candidates for k_X, smooth ones first; by default the Gaussian of FunctionalRegressor with lengths times 32,
-        8, 2, 1, 0.5 and 0.25, the first of which are nearly linear. Bandwidths such as "median" become numbers once,
-        from all rows.
+        Candidates for k_X, smooth ones first; by default Gaussians with one scale per column and the lengths 32, 8,
+        2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear. Bandwidths such as "median"
+        become numbers once, from all rows.
     output_kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_Θ, smooth ones first; by default Gaussians whose scales are the median distance of the grid and
         2, 4, 8 and 16 times less.
@@ -207,8 +208,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
     def _adapted_kernels(self, X) -> list[Kernel]:
         if self.kernels is None:
-            widest: Any = Gaussian("standardized").adapt(X)
-            return [Gaussian(np.asarray(widest.gamma) / length**2) for length in LENGTHS]
+            return default_kernels(X, LENGTHS)
         return [as_kernel(kernel, self, "kernels").adapt(X) for kernel in self._input_kernels()]
 
     def _adapted_output_kernels(self, measure, has_grid) -> list[Kernel]:
