@@ -8,7 +8,7 @@ from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels import gram as gram_module
 from mercer.kernels.gram import KernelGram, kernel_product
-from mercer.linalg import Dense, Kronecker, LinearOperator, LowRank, Masked, congruence
+from mercer.linalg import Dense, Kronecker, LinearOperator, LowRank, congruence
 from mercer.testing import check_operator
 
 strict = pytest.importorskip("array_api_strict")
@@ -19,7 +19,6 @@ N, M = 5, 3
 K = (lambda F: F @ F.T)(RNG.normal(size=(N, N)))
 T = (lambda F: F @ F.T)(RNG.normal(size=(M, M)))
 S, W = RNG.uniform(0.2, 3.0, N), RNG.uniform(0.1, 1.0, M)
-MASK = RNG.random((N, M)) < 0.6
 A = RNG.normal(size=(N, M))
 X = RNG.normal(size=(N, 2))
 
@@ -56,19 +55,6 @@ def test_every_operator_keeps_the_contract(name, xp):
     check_operator(OPERATORS[name](xp), xp.asarray(A))
 
 
-@pytest.mark.parametrize("xp", [np, strict], ids=["numpy", "strict"])
-@pytest.mark.parametrize(("s", "w"), WEIGHTS)
-def test_masked_keeps_the_contract_in_the_weighted_geometry(s, w, xp):
-    operator = kronecker(xp, s, w)
-    check_operator(Masked(operator, xp.asarray(MASK)), xp.asarray(A), inner=operator.inner)
-
-
-def test_masked_is_not_self_adjoint_for_the_plain_inner_product():
-    operator = Masked(kronecker(np, S, W), MASK)
-    with pytest.raises(AssertionError, match="differs from"):
-        check_operator(operator, A)
-
-
 @pytest.mark.parametrize(("s", "w"), WEIGHTS)
 def test_kronecker_against_explicit_formulas(s, w):
     operator = kronecker(np, s, w)
@@ -86,17 +72,13 @@ def test_kronecker_against_explicit_formulas(s, w):
     np.testing.assert_allclose(operator.unwhiten(operator.whiten(A)), A)
 
 
-def test_dense_low_rank_and_masked_against_explicit_formulas():
+def test_dense_and_low_rank_against_explicit_formulas():
     factor = RNG.normal(size=(N, 2))
     np.testing.assert_allclose(LowRank(factor) @ A, factor @ factor.T @ A)
     assert LowRank(factor).adjoint.shape == (N, N)
     matrix = RNG.normal(size=(4, N))
     np.testing.assert_allclose(Dense(matrix).adjoint @ np.ones((4, 1)), matrix.T @ np.ones((4, 1)))
     np.testing.assert_array_equal(Dense(matrix).column(2), matrix[:, 2])
-    keep = np.diag(MASK.ravel().astype(float))
-    operator = Masked(kronecker(np, S, W), MASK)
-    np.testing.assert_allclose(operator.to_dense(), keep @ kronecker(np, S, W).to_dense() @ keep)
-    np.testing.assert_allclose((operator @ A).ravel(), operator.to_dense() @ A.ravel(), atol=1e-12)
 
 
 def test_shapes_that_do_not_fit_are_refused():
@@ -104,8 +86,8 @@ def test_shapes_that_do_not_fit_are_refused():
         Dense(np.ones(3))
     with pytest.raises(DataError, match="two dimensions; got 3"):
         LowRank(np.ones((3, 1, 1)))
-    with pytest.raises(DataError, match=r"mask of shape \(3, 5\) does not fit"):
-        Masked(Kronecker(Dense(np.eye(5)), Dense(np.eye(4))), np.ones((3, 5), bool))
+    with pytest.raises(DataError, match=r"row weights must have shape \(5,\)"):
+        Kronecker(Dense(np.eye(5)), Dense(np.eye(4)), np.ones(3))
 
 
 def test_the_guard_of_to_dense_says_what_to_do():

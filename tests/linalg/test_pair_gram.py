@@ -5,7 +5,7 @@ import pytest
 
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Laplacian
-from mercer.linalg import Dense, Kronecker, LowRank, PairGram, congruence, eigh, norm2, pivoted_cholesky, solve
+from mercer.linalg import Dense, Kronecker, LowRank, PairGram, congruence, eigh, norm2, memory_limit, pivoted_cholesky, solve
 from mercer.linalg import pairs as module
 from mercer.testing import check_operator
 
@@ -153,12 +153,12 @@ def test_dependent_features_are_noticed():
     np.testing.assert_allclose(eigen.vectors.T @ eigen.vectors, np.eye(len(eigen.values)), atol=1e-10)
 
 
-def test_eigenpairs_beyond_the_memory_budget(monkeypatch):
-    monkeypatch.setattr(module, "DENSE_LIMIT", 8 * 239**2)
-    eigen = eigh(many(), 0.0)  # thin up to rounding
-    np.testing.assert_allclose(eigen.factor @ eigen.factor.T, many().to_dense(), atol=1e-10)
-    with pytest.raises(UnsupportedError, match=r"240 observations has no thin eigenbasis.*proximal_gradient"):
-        eigh(many(rough=True), 1e-6)
+def test_eigenpairs_beyond_the_memory_budget():
+    with memory_limit(3 * 8 * 239**2):
+        eigen = eigh(many(), 0.0)  # thin up to rounding
+        np.testing.assert_allclose(eigen.factor @ eigen.factor.T, many().to_dense(), atol=1e-10)
+        with pytest.raises(UnsupportedError, match=r"240 observations has no thin eigenbasis.*proximal_gradient"):
+            eigh(many(rough=True), 1e-6)
 
 
 @pytest.mark.parametrize(

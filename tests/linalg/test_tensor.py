@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.linalg import Dense, Kronecker, LowRank, Tensor, complete_eigenbasis, congruence, eigh, norm2
+from mercer.linalg import Dense, Kronecker, LowRank, Tensor, congruence, eigh, norm2
+from mercer.linalg.tensor import complete_eigenbasis
 from mercer.testing import check_operator
 
 RNG = np.random.default_rng(0)

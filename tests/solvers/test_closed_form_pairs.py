@@ -7,14 +7,13 @@ import pytest
 
 from mercer.exceptions import UnsupportedError
 from mercer.kernels import Gaussian, Laplacian
-from mercer.linalg import Dense, Kronecker, PairGram
+from mercer.linalg import Dense, PairGram, PairKronecker, memory_limit, pair_kronecker
 from mercer.linalg import pairs as pair_module
 from mercer.losses import Square
 from mercer.measures import Measure
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import DualProblem, curve_problem
-from mercer.solvers import ClosedForm, closed_form, observed
-from mercer.solvers.features import thin_features
+from mercer.solvers import ClosedForm, observed
 
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
 weights = pytest.mark.parametrize("weighted", [False, True], ids=["uniform", "weighted"])
@@ -27,7 +26,7 @@ SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 def route(request, monkeypatch):
     """A dense factorisation at once, conjugate gradients, and these with an exact block or given up after few steps."""
     if request.param != "direct":
-        monkeypatch.setattr(closed_form, "FEW_PAIRS", 1)
+        monkeypatch.setattr(pair_kronecker, "FEW_PAIRS", 1)
     if request.param != "dense":
         monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
     if request.param in ("block", "dense"):
@@ -254,8 +253,8 @@ def test_many_eigenvalues_of_the_output_matrix(monkeypatch):
     X, Y, rows, pairs, eta = irregular(p=2, matrix=A)
     problem = curve_problem(pairs.gram(X), Square(), Y, rows, 1e-3, weights=eta, fit_intercept=True)
     one = ClosedForm().solve(problem)
-    monkeypatch.setattr(closed_form, "FEW_EIGENVALUES", 1)
-    monkeypatch.setattr(closed_form, "solve", None)
+    monkeypatch.setattr(pair_kronecker, "FEW_EIGENVALUES", 1)
+    monkeypatch.setattr(PairKronecker, "_solve_columns", None)
     two = ClosedForm().solve(problem)
     np.testing.assert_allclose(one.coef, two.coef, atol=1e-9)
 
@@ -286,15 +285,14 @@ def test_rough_kernels_at_many_points(monkeypatch):
     X, Y, rows, _, _ = irregular()
     points = np.random.default_rng(3).uniform(size=len(rows))
     monkeypatch.setattr(pair_module, "FACTOR_LIMIT", 8 * 10 * len(rows))
-    monkeypatch.setattr(closed_form, "FEW_PAIRS", 1)
+    monkeypatch.setattr(pair_kronecker, "FEW_PAIRS", 1)
     pairs = BoundPairs(Gaussian(2.0), Laplacian(20.0), rows, points)
     problem = curve_problem(pairs.gram(X), Square(), Y, rows, 1e-3)
     assert not problem.gram.left.thin
     result = ClosedForm().solve(problem)
     assert result.converged
     assert result.n_iter == 1
-    monkeypatch.setattr(closed_form, "DENSE_LIMIT", 8)
-    with pytest.raises(UnsupportedError, match="smoother output kernel"):
+    with memory_limit(8), pytest.raises(UnsupportedError, match="smoother output kernel"):
         ClosedForm().solve(problem)
 
 
@@ -311,7 +309,7 @@ def test_trivial_problems():
 def test_zero_output_matrix(route):
     X, Y, rows, pairs, _ = irregular()
     left = pairs.gram(X).left
-    problem = curve_problem(Kronecker(left, Dense(np.zeros((1, 1)))), Square(), Y, rows, 0.1, fit_intercept=True)
+    problem = curve_problem(PairKronecker(left, Dense(np.zeros((1, 1)))), Square(), Y, rows, 0.1, fit_intercept=True)
     result = ClosedForm().solve(problem)
     assert result.converged
     np.testing.assert_allclose(problem.predict(result.coef), 0, atol=1e-12)
@@ -329,7 +327,7 @@ def test_a_block_of_all_features_is_the_exact_inverse(kind, intercept, monkeypat
         measure = Measure(theta, w)
         gram = Decomposable(Gaussian(2.0), Gaussian(6.0)).bind(measure).gram(X)
         problem = DualProblem(gram, Square(), Y, measure, 1e-2, s, intercept)
-    system = observed._System(problem, thin_features(problem, 0.0))
+    system = observed._System(problem, problem.gram.features(0.0, problem.scale, problem.measure.observed))
     beta = np.random.default_rng(0).normal(size=system.rhs.shape)
     inverse = observed._BlockPreconditioner(system)
     np.testing.assert_allclose(inverse(system.apply(beta)), beta, atol=1e-8)

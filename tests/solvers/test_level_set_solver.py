@@ -176,11 +176,11 @@ def test_a_thin_factor_gives_the_same_levels(monkeypatch):
     data = RNG.normal(size=(300, 1))
     case = LevelSetProblem(Gaussian(0.5).gram(data), MEASURE)
     dense = LevelPath(tol=1e-5).solve(case)
-    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 100)
+    monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 100)
     thin = LevelPath(tol=1e-5).solve(LevelSetProblem(Gaussian(0.5).gram(data), MEASURE))
     assert thin.converged
     assert thin.objective == pytest.approx(dense.objective, rel=2e-5)
-    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 2)
+    monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 2)
     with pytest.raises(MercerError, match="no thin factor"):
         LevelPath(tol=1e-5).solve(LevelSetProblem(Gaussian(0.5).gram(data), MEASURE))
 
@@ -192,7 +192,7 @@ def test_a_factor_that_is_too_thin_is_refined(monkeypatch):
         accuracies.append(tolerance)
         return exact(gram, 300 * tolerance, max_rank=max_rank)
 
-    monkeypatch.setattr(level_sets, "DENSE_LIMIT", 8 * 300 * 100)
+    monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 100)
     monkeypatch.setattr(level_sets, "pivoted_cholesky", rough)
     case = LevelSetProblem(Gaussian(0.5).gram(RNG.normal(size=(300, 1))), MEASURE)
     assert LevelPath(tol=1e-4).solve(case).converged

@@ -15,7 +15,7 @@ from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates
 from mercer.exceptions import parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
-from mercer.solvers import Solver, as_solver
+from mercer.solvers import Solver, plan
 
 __all__ = ["FunctionValuedEstimator", "is_pairwise"]
 
@@ -66,9 +66,9 @@ class FunctionValuedEstimator(BaseEstimator):
 
     def _solve(self, problem, tol):
         given = self.solver.replace(tol=tol) if isinstance(self.solver, Solver) else self.solver
-        solver = as_solver(given, problem, tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(solver).__name__) as callback:
-            return solver.solve(problem, self._warm_start(problem), callback)
+        planned = plan(given, problem, tol, self.max_iter, owner=self)
+        with progress(self.verbose, type(planned.solver).__name__) as callback:
+            return planned.solve(self._warm_start(problem), callback)
 
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None

@@ -132,8 +132,13 @@ class Kernel(Params, ABC):
         return self._adapt(as_points(self, X))
 
     def gram(self, X: Array) -> LinearOperator:
-        """Return the Gram matrix k(x_i, x_j) as an operator that is formed only where that pays."""
-        return KernelGram(self.adapt(X), as_points(self, X))
+        """Return the Gram matrix k(x_i, x_j) as an operator: evaluated on demand, but for what has to be stored.
+
+        Stored at once are matrices of arrays that are not NumPy's, where products in blocks do not pay, and those of
+        kernels on precomputed values, whose columns are not cheaper than the matrix.
+        """
+        gram = KernelGram(self.adapt(X), as_points(self, X))
+        return gram.stored() if self.pairwise or not is_numpy(gram.like) else gram
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:
         """Return a partial derivative of k at the points of two arrays of one column.

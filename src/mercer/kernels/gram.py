@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import as_like, is_numpy
-from mercer.linalg import Dense, LinearOperator, congruence
+from mercer.linalg import PSD, LinearOperator, congruence
 
 __all__ = ["KernelGram", "gram_product", "kernel_product"]
 
@@ -42,17 +42,16 @@ def gram_product(kernel: Any, X: np.ndarray, array: np.ndarray) -> np.ndarray:
 class KernelGram(LinearOperator):
     """D K D with K_ij = k(x_i, x_j) and a diagonal scaling D, evaluated on demand.
 
-    Products are made in blocks of rows, so that memory stays O(n); :meth:`to_dense` stores the matrix, and later
-    products use it (several times faster). ``column`` serves the pivoted Cholesky factorisation.
+    Products are made in blocks of rows, so that memory stays O(n); :meth:`stored` is the same operator with its matrix,
+    several times faster. ``column`` serves the pivoted Cholesky factorisation.
     """
 
-    tags = frozenset({"self-adjoint", "psd"})
+    tags = PSD
 
     def __init__(self, kernel: Any, X: Any, scale: Any = None) -> None:
         self.kernel = kernel
         self.X = X
         self.scale = None if scale is None else as_like(scale, X)
-        self._matrix: Any = None
 
     @property
     def shape(self):
@@ -67,12 +66,8 @@ class KernelGram(LinearOperator):
         return self
 
     def apply(self, array):
-        if self._matrix is None and not is_numpy(self.X):
-            self._matrix = self._dense()
-        if self._matrix is not None:
-            return self._matrix @ array
         scaled = array if self.scale is None else array * self.scale[:, None]
-        if self.kernel.pairwise:
+        if self.kernel.pairwise or not is_numpy(self.X):
             product = kernel_product(self.kernel, self.X, self.X, scaled)
         else:
             product = gram_product(self.kernel, self.X, scaled)
@@ -83,24 +78,26 @@ class KernelGram(LinearOperator):
         return values if self.scale is None else values * self.scale**2
 
     def column(self, index: int) -> Any:
-        """Return one column."""
-        if self._matrix is not None or self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
-            return self._dense()[:, index]
-        values = self.kernel(self.X, self.X[index : index + 1, :])[:, 0]
+        if self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
+            values = self.kernel(self.X)[:, index]
+        else:
+            values = self.kernel(self.X, self.X[index : index + 1, :])[:, 0]
         return values if self.scale is None else values * self.scale * self.scale[index]
 
+    def sample_spectrum(self, rows: Any) -> np.ndarray | None:
+        if self.kernel.pairwise:
+            return None
+        block = KernelGram(self.kernel, self.X[rows, :], None if self.scale is None else self.scale[rows])
+        return np.linalg.eigvalsh(block.to_dense())
+
     def _dense(self):
-        if self._matrix is None:
-            matrix = self.kernel(self.X)
-            if self.scale is not None:
-                matrix = matrix * self.scale[:, None] * self.scale[None, :]
-            self._matrix = matrix
-        return self._matrix
+        matrix = self.kernel(self.X)
+        if self.scale is not None:
+            matrix = matrix * self.scale[:, None] * self.scale[None, :]
+        return matrix
 
 
 @congruence.register
 def _(operator: KernelGram, scale: Any) -> LinearOperator:
-    if operator._matrix is not None:
-        return Dense(operator._matrix * scale[:, None] * scale[None, :], operator.tags)
     both = scale if operator.scale is None else operator.scale * scale
     return KernelGram(operator.kernel, operator.X, both)

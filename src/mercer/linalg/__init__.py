@@ -1,29 +1,49 @@
-"""Linear operators that keep their structure, and what is computed from it."""
+"""Linear operators that keep their structure, and what is computed from it.
 
+The storage classes are known in this package alone: problems and solvers ask a :class:`Gram` for products, solves, a
+:class:`Spectral` form and a price.
+"""
+
+from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
-from mercer.linalg.kronecker import Kronecker, KroneckerEigen
-from mercer.linalg.operators import Dense, LinearOperator, LowRank, Masked
-from mercer.linalg.pair_factors import PairFactors
+from mercer.linalg.flat import FlatGram
+from mercer.linalg.gram import Costs, Gram
+from mercer.linalg.kronecker import Kronecker
+from mercer.linalg.memory import memory_budget, memory_limit
+from mercer.linalg.operator_gram import FeatureGram, OperatorGram, SumGram
+from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
+from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
-from mercer.linalg.tensor import Tensor, complete_eigenbasis
+from mercer.linalg.spectral import Spectral
+from mercer.linalg.tensor import Tensor
+from mercer.linalg.thin_features import ThinFeatures
 
 __all__ = [
+    "PSD",
+    "CentredBasis",
+    "Costs",
     "Dense",
     "Eigen",
+    "FeatureGram",
+    "FlatGram",
+    "Gram",
     "Kronecker",
-    "KroneckerEigen",
     "LinearOperator",
     "LowRank",
-    "Masked",
-    "PairFactors",
+    "OperatorGram",
     "PairGram",
+    "PairKronecker",
+    "Spectral",
+    "SumGram",
     "Tensor",
-    "complete_eigenbasis",
+    "ThinFeatures",
     "congruence",
     "conjugate_gradient",
     "eigh",
+    "memory_budget",
+    "memory_limit",
     "norm2",
     "pivoted_cholesky",
     "solve",

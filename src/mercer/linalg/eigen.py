@@ -11,10 +11,15 @@ import numpy as np
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError
+from mercer.linalg.memory import require_memory
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
 __all__ = ["Eigen", "congruence", "eigh", "norm2", "solve"]
+
+#: matrices of the size of the given one that are in memory during a factorisation
+EIGH_COPIES, CHOLESKY_COPIES = 3, 2
+REMEDY = "Use fewer rows, a smoother kernel (whose rank is smaller) or a larger tol, or solver='proximal_gradient'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +56,12 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
         Share of the size beyond which the dense decomposition is cheaper.
     """
     n = operator.shape[0]
-    if tolerance > 0 and n > 100 and is_numpy(operator.like) and hasattr(operator, "column"):
+    if tolerance > 0 and n > 100 and is_numpy(operator.like):
         factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n))
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
-    values, vectors = backend.eigh(operator.to_dense(max_bytes=2**36))
+    require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {n} rows", REMEDY)
+    values, vectors = backend.eigh(operator.to_dense())
     return _leading(values, vectors, tolerance)
 
 
@@ -163,7 +169,8 @@ def _(operator: LowRank, scale: Any) -> LinearOperator:
 def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
     """Return (K + shift·I)⁻¹ rhs for a PSD operator and a positive shift."""
     xp = namespace(rhs)
-    matrix = operator.to_dense(max_bytes=2**36)
+    require_memory(CHOLESKY_COPIES * operator.dense_bytes, f"A factorisation of {operator.shape[0]} rows", REMEDY)
+    matrix = operator.to_dense()
     return backend.cholesky_solve(
         matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix)),
         rhs,

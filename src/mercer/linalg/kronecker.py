@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Any
 
-from mercer.backend import device, machine_epsilon, namespace
-from mercer.exceptions import UnsupportedError
-from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
-from mercer.linalg.operators import LinearOperator, Masked
+import numpy as np
 
-__all__ = ["Kronecker", "KroneckerEigen"]
+from mercer.backend import device, is_numpy, namespace
+from mercer.exceptions import DataError
+from mercer.linalg.centred_basis import CentredBasis, centred_basis
+from mercer.linalg.eigen import congruence, eigh, norm2, solve
+from mercer.linalg.gram import Costs, Gram
+from mercer.linalg.kronecker_spectral import KroneckerSpectral
+from mercer.linalg.operators import PSD, Dense, LinearOperator
+from mercer.linalg.tensor import complete_eigenbasis
+from mercer.linalg.thin_features import GridFeatures, ThinFeatures
+
+__all__ = ["Kronecker"]
 
 
-class Kronecker(LinearOperator):
+class Kronecker(Gram):
     """A ↦ K (S A W) T with symmetric K (n×n), T (m×m) and diagonal weights S, W.
 
     It is self-adjoint for ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, not for the plain inner product. Therefore the *whitened*
-    factors S^½ K S^½ and W^½ T W^½ are what is stored: they are symmetric, so that ``eigh``, Cholesky and
+    factors S^½ K S^½ and W^½ T W^½ are what algorithms see: they are symmetric, so that ``eigh``, Cholesky and
     conjugate gradients are the textbook ones.
 
     Parameters
@@ -38,48 +44,25 @@ class Kronecker(LinearOperator):
            [1., 1.]])
     """
 
-    tags = frozenset({"self-adjoint", "psd"})
+    decomposes = True
 
     def __init__(
         self, left: LinearOperator, right: LinearOperator, left_weights: Any = None, right_weights: Any = None
     ) -> None:
-        self.left_root = None if left_weights is None else namespace(left_weights).sqrt(left_weights)
-        self.right_root = None if right_weights is None else namespace(right_weights).sqrt(right_weights)
-        self.left = left if self.left_root is None else congruence(left, self.left_root)
-        self.right = right if self.right_root is None else congruence(right, self.right_root)
-        self._eigen: tuple[float, KroneckerEigen] | None = None
-
-    @property
-    def shape(self):
-        size = self.left.shape[0] * self.right.shape[0]
-        return (size, size)
+        super().__init__((left.shape[0], right.shape[0]), left_weights, right_weights)
+        self._given = left, right
+        self.left = left if self._row_root is None else congruence(left, self._row_root)
+        self.right = right if self._column_root is None else congruence(right, self._column_root)
 
     @property
     def like(self):
         return self.left.like
 
-    @property
-    def adjoint(self):
-        return self
-
-    def whiten(self, array: Any) -> Any:
-        """Return S^½ A W^½, whose plain inner products are the weighted ones of A."""
-        if self.left_root is not None:
-            array = array * self.left_root[:, None]
-        return array if self.right_root is None else array * self.right_root[None, :]
-
-    def unwhiten(self, array: Any) -> Any:
-        """Undo :meth:`whiten`."""
-        if self.left_root is not None:
-            array = array / self.left_root[:, None]
-        return array if self.right_root is None else array / self.right_root[None, :]
+    def weighted(self, row_weights: Any, column_weights: Any) -> Kronecker:
+        return type(self)(*self._given, row_weights, column_weights)
 
     def apply(self, array):
         return self.unwhiten(self.left @ (self.right @ self.whiten(array).T).T)
-
-    def inner(self, left: Any, right: Any) -> float:
-        """Return Σ_ij s_i w_j A_ij B_ij."""
-        return float(namespace(left).sum(self.whiten(left) * self.whiten(right)))
 
     def diagonal(self):
         xp = namespace(self.like)
@@ -95,99 +78,127 @@ class Kronecker(LinearOperator):
         return matrix * root[None, :] / root[:, None]
 
     def norm2(self) -> float:
-        """Return (an upper estimate of) the largest eigenvalue."""
         return norm2(self.left) * norm2(self.right)
 
-    def eigh(self, tolerance: float = 0.0) -> KroneckerEigen:
-        """Return thin eigenbases of both factors that leave out at most ``tolerance`` of the product's trace.
-
-        The last answer is kept and serves every request that is not more exact.
-        """
-        if self._eigen is not None and self._eigen[0] <= tolerance:
-            return self._eigen[1]
+    def _traces(self) -> tuple[float, float]:
         xp = namespace(self.like)
-        trace_left = float(xp.sum(self.left.diagonal()))
-        trace_right = float(xp.sum(self.right.diagonal()))
+        return float(xp.sum(self.left.diagonal())), float(xp.sum(self.right.diagonal()))
+
+    def _decompose(self, tolerance: float) -> KroneckerSpectral:
+        trace_left, trace_right = self._traces()
         left = eigh(self.left, tolerance / (2 * trace_right) if trace_right > 0 else 0.0)
         right = eigh(self.right, tolerance / (2 * trace_left) if trace_left > 0 else 0.0)
-        self._eigen = (tolerance, KroneckerEigen(left, right, self))
-        return self._eigen[1]
+        return KroneckerSpectral(left, right, self._row_root, self._column_root)
 
-    def solve(self, shift: float, rhs: Any) -> Any:
-        """Return (𝐊 + shift·I)⁻¹ rhs through the eigenbases of the factors."""
-        eigen = self.eigh()
-        gain = 1 / (eigen.spectrum + shift) - 1 / shift
-        return rhs / shift + eigen.synthesise(gain * eigen.analyse(rhs))
+    def features(self, tolerance: float, scale: float = 1.0, observed: Any = None) -> ThinFeatures:
+        spectral: Any = self.spectral(tolerance)
+        return GridFeatures(spectral.left, spectral.right, scale, observed)
 
+    def taken(self, rows: Any, columns: Any) -> Gram:
+        parts = zip(self._given, (rows, columns), strict=True)
+        return Kronecker(*(Dense(operator.to_dense()[index, :][:, index], PSD) for operator, index in parts))
 
-@norm2.register
-def _(operator: Kronecker) -> float:
-    return operator.norm2()
-
-
-@eigh.register(Kronecker)
-def _(operator: Kronecker, tolerance: float = 0.0) -> KroneckerEigen:
-    return operator.eigh(tolerance)
-
-
-@solve.register
-def _(operator: Kronecker, shift: float, rhs: Any) -> Any:
-    return operator.solve(shift, rhs)
-
-
-@norm2.register
-def _(operator: Masked) -> float:
-    return norm2(operator.operator)  # a mask is a projection: it makes no norm larger
-
-
-@solve.register
-def _(operator: Masked, shift: float, rhs: Any) -> Any:
-    """Conjugate gradients, in whitened coordinates where the operator has weights."""
-    inner = operator.operator
-    whiten, unwhiten = (inner.whiten, inner.unwhiten) if isinstance(inner, Kronecker) else (_same, _same)
-    answer, _, _ = conjugate_gradient(
-        lambda array: whiten(operator @ unwhiten(array)) + shift * array,
-        whiten(rhs),
-        tolerance=1e2 * machine_epsilon(rhs),
-        max_iter=10 * operator.shape[0],
-    )
-    return unwhiten(answer)
-
-
-@eigh.register
-def _(operator: Masked, tolerance: float = 0.0, max_rank_share: float = 0.25) -> Any:
-    raise UnsupportedError(
-        "A masked operator has lost the structure that eigh uses. Use solve or conjugate_gradient with it, or the "
-        "eigenbases of the operator behind the mask."
-    )
-
-
-def _same(array: Any) -> Any:
-    return array
-
-
-@dataclass(frozen=True, eq=False)
-class KroneckerEigen:
-    """Thin orthonormal eigenbases of the whitened factors: A ≈ synthesise(analyse(A)) on their span."""
-
-    left: Eigen
-    right: Eigen
-    operator: Kronecker
+    def entries(self, rows: Any, columns: Any) -> Any:
+        return self.left.to_dense()[np.ix_(rows, rows)] * self.right.to_dense()[np.ix_(columns, columns)]
 
     @property
-    def spectrum(self) -> Any:
-        """Eigenvalues σ_a λ_b of the product, shape (r, q)."""
-        return self.left.values[:, None] * self.right.values[None, :]
+    def costs(self) -> Costs:
+        n, m = self.array_shape
+        factorisation = len(self._output_groups()) * n**3 / 3 if self._output_groups() else math.inf
+        return Costs(n * n * m + n * m * m, factorisation, 9.0 * (n**3 + m**3))
 
-    @property
-    def rank(self) -> int:
-        """Number of eigenpairs of the product."""
-        return int(self.left.values.shape[0]) * int(self.right.values.shape[0])
+    def stored(self, limit: int | None = None) -> Gram:
+        left = self.left.stored(limit)
+        if left is self.left:
+            return self
+        return self._with(left=left)
 
-    def analyse(self, array: Any) -> Any:
-        """Return the coordinates Uᵀ(S^½ A W^½)V, shape (r, q)."""
-        return self.left.vectors.T @ (self.operator.whiten(array) @ self.right.vectors)
+    def _with(self, **changes: Any) -> Any:
+        """Return a copy with other forms of the same operators."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__ | changes)
+        return other
 
-    def synthesise(self, coordinates: Any) -> Any:
-        """Return the array with the given coordinates, shape (n, m)."""
-        return self.operator.unwhiten(self.left.vectors @ (coordinates @ self.right.vectors.T))
+    def sample_spectrum(self, size: int) -> np.ndarray | None:
+        rows = np.linspace(0, self.array_shape[0] - 1, size).astype(int)
+        values = self.left.sample_spectrum(rows) if is_numpy(self.like) else None
+        return None if values is None else values * norm2(self.right)
+
+    # -- solves ------------------------------------------------------------------------------------------------
+
+    def shifted_solve(self, shift: float, rhs: Any, centred: bool = False) -> Any:
+        groups = self._output_groups()
+        if not groups:
+            return self._spectral_solve(shift, rhs, centred)
+        whitened, total = self.whiten(rhs), 0.0
+        for value, basis in groups:
+            part = self._solve_columns(shift, value, whitened if basis is None else whitened @ basis, centred)
+            total = total + (part if basis is None else part @ basis.T)
+        return self.unwhiten(total)
+
+    def _solve_columns(self, shift: float, value: float, targets: Any, centred: bool) -> Any:
+        """Return (value·K + shift)⁻¹ of whitened columns, orthogonal to the constant if ``centred``."""
+        if not centred:
+            return _scaled_solve(self.left, value, shift, targets)
+        xp = namespace(targets)
+        root = xp.ones_like(targets[:, 0]) if self._row_root is None else self._row_root
+        solved = _scaled_solve(self.left, value, shift, xp.concat([targets, root[:, None]], axis=1))
+        answers, ones = solved[:, :-1], solved[:, -1]
+        nu = (root @ answers) / (root @ ones)
+        return answers - ones[:, None] * nu[None, :]
+
+    def _output_groups(self) -> list[tuple[float, Any]]:
+        """Return the distinct eigenvalues of the whitened output matrix with bases of their eigenspaces, if so few
+        that a factorisation for each is cheaper than eigendecompositions; None is the basis of all.
+        """  # noqa: D205
+        return [(float(self.right.diagonal()[0]), None)] if _one_eigenvalue(self.right) else []
+
+    # -- the two bases, for all ridge fits at once -------------------------------------------------------------
+
+    def input_basis(self, tolerance: float, centred: bool) -> CentredBasis:
+        constant = None
+        if centred:
+            n = self.array_shape[0]
+            constant = np.full(n, n**-0.5) if self._row_root is None else unit_vector(self._row_root)
+        return centred_basis(self.left, constant, tolerance)
+
+    def output_basis(self) -> tuple[np.ndarray, np.ndarray]:
+        return complete_eigenbasis(self.right)
+
+    def with_factors(self, left: LinearOperator | None = None, right: LinearOperator | None = None) -> Kronecker:
+        changes: dict[str, Any] = {"_spectral": None}
+        for name, operator, old, root in (
+            ("left", left, self.left, self._row_root),
+            ("right", right, self.right, self._column_root),
+        ):
+            if operator is not None:
+                if operator.shape != old.shape:
+                    raise DataError(f"Kronecker: {name} must have shape {old.shape}; got {operator!r}.")
+                changes[name] = operator if root is None else congruence(operator, root)
+        given = tuple(old if new is None else new for new, old in zip((left, right), self._given, strict=True))
+        return self._with(_given=given, **changes)
+
+
+def unit_vector(root: Any) -> np.ndarray:
+    """Return a vector, as NumPy's, divided by its norm."""
+    vector = np.asarray(root, dtype=float)
+    return vector / np.linalg.norm(vector)
+
+
+def _scaled_solve(operator: LinearOperator, value: float, shift: float, rhs: Any) -> Any:
+    """Return (value·K + shift)⁻¹ rhs."""
+    return solve(operator, shift / value, rhs) / value if value > 0 else rhs / shift
+
+
+def _one_eigenvalue(right: LinearOperator) -> bool:
+    """Whether the whitened output Gram is a multiple of the identity, so that one factorisation is enough."""
+    if right.shape[0] == 1:
+        return True
+    if not isinstance(right, Dense):
+        return False
+    xp = namespace(right.matrix)
+    diagonal = xp.linalg.diagonal(right.matrix)
+    spread = float(xp.max(diagonal) - xp.min(diagonal))
+    off = float(xp.max(xp.abs(right.matrix))) if right.shape[0] else 0.0
+    rest = float(xp.sum(xp.abs(right.matrix))) - float(xp.sum(xp.abs(diagonal)))
+    return max(spread, rest) <= 1e-14 * off

@@ -5,21 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from mercer.backend import namespace
+from mercer.backend import device, namespace
 from mercer.exceptions import DataError, UnsupportedError
+from mercer.linalg.memory import memory_budget
 
-__all__ = ["Dense", "LinearOperator", "LowRank", "Masked"]
+__all__ = ["PSD", "Dense", "LinearOperator", "LowRank"]
 
-#: largest dense matrix that ``to_dense`` makes without being told to, in bytes
-DENSE_LIMIT = 2**30
+#: the tags of a Gram matrix
+PSD = frozenset({"self-adjoint", "psd"})
 
 
 class LinearOperator(ABC):
-    """A linear map of arrays: ``shape``, ``tags``, ``apply`` (also ``@``), ``adjoint``, ``diagonal``, ``to_dense``,
-    ``like``.
+    """A linear map of arrays: ``shape``, ``tags``, ``like``, ``apply`` (also ``@``), ``adjoint``, ``diagonal``,
+    ``column``, ``to_dense`` and ``stored``.
 
     Matrix-like operators act on the first axis of ``(n, k)`` arrays. Operators on ``(n, m)`` arrays as a whole
-    (:class:`Kronecker`, :class:`Masked`) have ``shape = (n·m, n·m)`` and a dense form in row-major order.
+    (:class:`~mercer.linalg.Gram`) have ``shape = (n·m, n·m)`` and a dense form in row-major order. All are immutable.
     """  # noqa: D205
 
     #: properties that algorithms may rely on: "self-adjoint", "psd"
@@ -52,15 +53,44 @@ class LinearOperator(ABC):
     def _dense(self) -> Any:
         """Return the dense form without asking how large it is."""
 
-    def to_dense(self, max_bytes: int = DENSE_LIMIT) -> Any:
-        """Return the dense matrix, or refuse when it would take more than ``max_bytes``."""
-        size = self.shape[0] * self.shape[1] * 8
-        if size > max_bytes:
+    def column(self, index: int) -> Any:
+        """Return one column of the dense form, for algorithms that look at few of them."""
+        xp = namespace(self.like)
+        unit = xp.zeros((self.shape[1], 1), dtype=self.like.dtype, device=device(self.like))
+        unit[index, 0] = 1.0
+        return self.apply(unit)[:, 0]
+
+    @property
+    def dense_bytes(self) -> int:
+        """Bytes that the dense form takes in double precision."""
+        return self.shape[0] * self.shape[1] * 8
+
+    def to_dense(self, max_bytes: int | None = None) -> Any:
+        """Return the dense matrix, or refuse when it would take more than ``max_bytes``, the memory budget by default.
+
+        Nothing is kept: :meth:`stored` is for that.
+        """
+        limit = memory_budget() if max_bytes is None else max_bytes
+        if self.dense_bytes > limit:
             raise UnsupportedError(
-                f"{type(self).__name__}.to_dense would need {size / 2**30:.1f} GiB, more than max_bytes = "
-                f"{max_bytes / 2**30:.1f} GiB. Use apply (or @), or pass a larger max_bytes."
+                f"{type(self).__name__}.to_dense would need {self.dense_bytes / 2**30:.1f} GiB, more than "
+                f"{'the memory budget' if max_bytes is None else 'max_bytes'} = {limit / 2**30:.1f} GiB. Use apply "
+                "(or @), or pass a larger max_bytes."
             )
         return self._dense()
+
+    def stored(self, limit: int | None = None) -> LinearOperator:
+        """Return the same operator with its matrix stored, where that takes at most ``limit`` bytes, else itself.
+
+        Products with a stored kernel matrix are several times faster. The limit is the memory budget by default.
+        """
+        if self.dense_bytes > (memory_budget() if limit is None else limit):
+            return self
+        return Dense(self._dense(), self.tags)
+
+    def sample_spectrum(self, rows: Any) -> Any | None:
+        """Return the eigenvalues (ascending) of the block of some rows and columns; None where that is not cheap."""
+        return None
 
     def __matmul__(self, array: Any) -> Any:
         return self.apply(array)
@@ -105,8 +135,10 @@ class Dense(LinearOperator):
         return namespace(self.matrix).linalg.diagonal(self.matrix)
 
     def column(self, index: int) -> Any:
-        """Return one column, for algorithms that look at few of them."""
         return self.matrix[:, index]
+
+    def stored(self, limit: int | None = None) -> LinearOperator:
+        return self
 
     def _dense(self):
         return self.matrix
@@ -123,7 +155,7 @@ class LowRank(LinearOperator):
            [2., 4.]])
     """
 
-    tags = frozenset({"self-adjoint", "psd"})
+    tags = PSD
 
     def __init__(self, factor: Any) -> None:
         if factor.ndim != 2:
@@ -148,47 +180,11 @@ class LowRank(LinearOperator):
     def diagonal(self):
         return namespace(self.factor).sum(self.factor**2, axis=1)
 
+    def column(self, index: int) -> Any:
+        return self.factor @ self.factor[index, :]
+
+    def stored(self, limit: int | None = None) -> LinearOperator:
+        return self  # the factor is what is stored
+
     def _dense(self):
         return self.factor @ self.factor.T
-
-
-class Masked(LinearOperator):
-    """A ↦ M ∘ K(M ∘ A): an operator on ``(n, m)`` arrays seen through a mask M of observed entries."""
-
-    def __init__(self, operator: LinearOperator, mask: Any) -> None:
-        size = mask.shape[0] * mask.shape[1]
-        if operator.shape != (size, size):
-            raise DataError(f"Masked: a mask of shape {tuple(mask.shape)} does not fit {operator!r}.")
-        self.operator = operator
-        self.mask = mask
-        self.tags = operator.tags
-
-    @property
-    def shape(self):
-        return self.operator.shape
-
-    @property
-    def like(self):
-        return self.operator.like
-
-    @property
-    def adjoint(self):
-        return Masked(self.operator.adjoint, self.mask)
-
-    def _cut(self, array: Any) -> Any:
-        xp = namespace(array)
-        return xp.where(self.mask, array, xp.zeros_like(array))
-
-    def apply(self, array):
-        return self._cut(self.operator.apply(self._cut(array)))
-
-    def diagonal(self):
-        xp = namespace(self.like)
-        values = self.operator.diagonal()
-        return xp.where(xp.reshape(self.mask, (-1,)), values, xp.zeros_like(values))
-
-    def _dense(self):
-        xp = namespace(self.like)
-        flat = xp.reshape(self.mask, (-1,))
-        values = self.operator.to_dense()
-        return xp.where(flat[:, None] & flat[None, :], values, xp.zeros_like(values))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from mercer.linalg.eigen import Eigen
+from mercer.linalg.thin_features import leading_gram
 
-__all__ = ["PairFactors", "gather", "leading_gram", "scatter", "sum_over_curves"]
+__all__ = ["PairFactors", "gather", "scatter", "sum_over_curves"]
 
 #: least diagonal entry of the Cholesky factor of scaled features: below, they are nearly dependent
 INDEPENDENT = 1e-4
@@ -52,31 +53,6 @@ def _curves(rows: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Return the curves that were observed, with the first of their observations and the one after the last."""
     first = np.flatnonzero(np.diff(rows, prepend=-1))
     return zip(rows[first].tolist(), first.tolist(), [*first[1:].tolist(), len(rows)], strict=True)
-
-
-def leading_gram(left: np.ndarray, weights_of: Callable[[int], np.ndarray], counts: np.ndarray) -> np.ndarray:
-    """Return the lower triangle of Σ_i (l_i l_iᵀ) ⊗ B_i on the leading features, right index first.
-
-    Features are pairs (a, b); for each right index b the first ``counts[b]`` left indices a lead. O(n K²) operations
-    for K of them.
-
-    Parameters
-    ----------
-    left : array of shape (n, r)
-        Rows l_i.
-    weights_of : callable
-        ``weights_of(b)`` is B_i[b, ·] for all i, shape (n, q).
-    counts : array of int of shape (q,)
-        How many left indices lead.
-    """
-    used = np.flatnonzero(counts)
-    starts = np.concatenate([[0], np.cumsum(counts[used])])
-    matrix = np.zeros((starts[-1], starts[-1]))
-    for position, b in enumerate(used):
-        weights = weights_of(int(b))
-        later = np.concatenate([left[:, : counts[c]] * weights[:, c : c + 1] for c in used[position:]], axis=1)
-        matrix[starts[position] :, starts[position] : starts[position + 1]] = later.T @ left[:, : counts[b]]
-    return matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ import numpy as np
 
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError, UnsupportedError
-from mercer.linalg.eigen import Eigen, congruence, eigh
-from mercer.linalg.operators import DENSE_LIMIT, Dense, LinearOperator, LowRank
+from mercer.linalg.eigen import EIGH_COPIES, Eigen, congruence, eigh
+from mercer.linalg.memory import memory_budget
+from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_factors import PairFactors, gather, scatter, sum_over_curves
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
@@ -18,6 +19,10 @@ __all__ = ["PairGram"]
 
 #: bytes that the thin factor of the output Gram may take, one row an observation
 FACTOR_LIMIT = 2**28
+#: bytes that the Gram matrix of the curves' inputs may take to be stored
+STORED_INPUTS = 2**30
+#: rows of the matrix that are made at a time where nothing is stored
+BLOCK_ROWS = 256
 #: share of the size beyond which a dense eigendecomposition is cheaper than a thin one
 RANK_SHARE = 0.5
 
@@ -54,7 +59,7 @@ class PairGram(LinearOperator):
            [3.]])
     """
 
-    tags = frozenset({"self-adjoint", "psd"})
+    tags = PSD
 
     def __init__(
         self, inputs: LinearOperator, outputs: LinearOperator, rows: Any, nodes: Any = None, scale: Any = None
@@ -69,10 +74,8 @@ class PairGram(LinearOperator):
             raise DataError(f"PairGram: rows and nodes must have one length; got {len(rows)} and {len(nodes)}.")
         if np.any(np.diff(rows) < 0):
             raise DataError("PairGram: rows must not decrease: the observations of a curve stand together.")
-        self.inputs, self.rows, self.scale = inputs, rows, scale
+        self.inputs, self.rows, self.scale = inputs.stored(STORED_INPUTS), rows, scale
         self.points = _Points(outputs, nodes)
-        self._factors: tuple[float, PairFactors | None] | None = None
-        self._matrix: Any = None
 
     @property
     def shape(self):
@@ -90,8 +93,6 @@ class PairGram(LinearOperator):
         factor = self._factor
         if factor is None:
             return self._apply_without_factor(array)
-        if 8 * self.inputs.shape[0] ** 2 <= DENSE_LIMIT:
-            self.inputs.to_dense()  # stored from now on
         sums = scatter(factor, array, self.rows, self.inputs.shape[0])
         spread = (self.inputs @ sums.reshape(len(sums), -1)).reshape(sums.shape)
         return gather(factor, spread, self.rows)
@@ -111,15 +112,19 @@ class PairGram(LinearOperator):
         return factor if self.scale is None else factor * self.scale[:, None]
 
     def _apply_without_factor(self, array: np.ndarray) -> np.ndarray:
-        """Store the matrix if it is small; otherwise look at one column at a time, which takes long but no memory."""
-        if self._matrix is None and 8 * self.shape[0] ** 2 <= FACTOR_LIMIT:
-            self._matrix = self._dense()
+        """Use the matrix if it is small; otherwise some of its rows at a time, which takes long but no memory."""
         if self._matrix is not None:
             return self._matrix @ array
-        product = np.zeros(array.shape, dtype=np.result_type(self.like, array))
-        for p in range(self.shape[0]):
-            product += self.column(p)[:, None] * array[p]
+        product = np.empty(array.shape, dtype=np.result_type(self.like, array))
+        for first in range(0, len(product), BLOCK_ROWS):
+            block = range(first, min(first + BLOCK_ROWS, len(product)))
+            product[first : block.stop] = np.stack([self.column(p) for p in block]) @ array
         return product
+
+    @cached_property
+    def _matrix(self) -> np.ndarray | None:
+        """The matrix, where it is small: made at the first product, as K_Θ most often has a thin factor."""
+        return self._dense() if self.dense_bytes <= FACTOR_LIMIT else None
 
     def diagonal(self):
         values = self.inputs.diagonal()[self.rows] * self.points.operator.diagonal()[self.points.nodes]
@@ -127,8 +132,8 @@ class PairGram(LinearOperator):
 
     def column(self, index: int) -> Any:
         """Return one column, for algorithms that look at few of them."""
-        values = _column(self.inputs, self.rows[index])[self.rows]
-        values = values * _column(self.points.operator, self.points.nodes[index])[self.points.nodes]
+        values = self.inputs.column(int(self.rows[index]))[self.rows]
+        values = values * self.points.operator.column(int(self.points.nodes[index]))[self.points.nodes]
         return values if self.scale is None else values * self.scale * self.scale[index]
 
     def _dense(self):
@@ -145,13 +150,8 @@ class PairGram(LinearOperator):
     def factors(self, tolerance: float = 0.0) -> PairFactors | None:
         """Return thin factors of both Gram matrices that leave out at most ``tolerance`` of the trace of 𝐊.
 
-        None where K_Θ has no thin factor. The last answer is kept and serves every request that is not more exact.
+        None where K_Θ has no thin factor.
         """
-        if self._factors is None or self._factors[0] > tolerance:
-            self._factors = (tolerance, self._factorise(tolerance))
-        return self._factors[1]
-
-    def _factorise(self, tolerance: float) -> PairFactors | None:
         if self._factor is None:
             return None
         weight = np.ones(len(self.rows)) if self.scale is None else self.scale**2
@@ -184,7 +184,7 @@ class _Points:
         """G with G Gᵀ = K_Θ up to rounding, or None where N rows of it would take too much memory."""
         if isinstance(self.operator, LowRank):
             return self.operator.factor
-        operator = self.operator if hasattr(self.operator, "column") else Dense(self.operator.to_dense())
+        operator = self.operator.stored(FACTOR_LIMIT)
         most = max(FACTOR_LIMIT // (8 * max(len(self.nodes), 1)), 1)
         trace = float(np.sum(operator.diagonal()))
         return pivoted_cholesky(operator, np.finfo(float).eps * trace, max_rank=min(most, operator.shape[0]))
@@ -195,14 +195,6 @@ def _check_index(name: str, index: np.ndarray, size: int) -> None:
         raise DataError(f"PairGram: {name} must be a one-dimensional array of integers; got {index.dtype}.")
     if len(index) and (index.min() < 0 or index.max() >= size):
         raise DataError(f"PairGram: {name} must be in 0, ..., {size - 1}; got {index.min()} to {index.max()}.")
-
-
-def _column(operator: Any, index: int) -> np.ndarray:
-    if hasattr(operator, "column"):
-        return operator.column(int(index))
-    unit = np.zeros((operator.shape[0], 1))
-    unit[index] = 1.0
-    return (operator @ unit)[:, 0]
 
 
 @congruence.register
@@ -217,9 +209,9 @@ def _(operator: PairGram, scale: Any) -> LinearOperator:
 def _(operator: PairGram, tolerance: float = 0.0, max_rank_share: float = RANK_SHARE) -> Eigen:
     """From thin factors where the rank is small, dense up to the guard of ``to_dense``, refused beyond."""
     size = operator.shape[0]
-    large, most = 8 * size**2 > DENSE_LIMIT, int(max_rank_share * size)
+    large, most = EIGH_COPIES * operator.dense_bytes > memory_budget(), int(max_rank_share * size)
     if large:  # no other way: as many columns as fit
-        most = DENSE_LIMIT // (8 * size)
+        most = memory_budget() // (8 * EIGH_COPIES * size)
         tolerance = max(tolerance, float(np.finfo(float).eps * np.sum(operator.diagonal())))
     if tolerance > 0 and size > 100:
         factors = operator.factors(tolerance / 2)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer import backend
 from mercer.backend import is_numpy, machine_epsilon, namespace, to_numpy
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2
-from mercer.linalg.operators import Dense, LinearOperator
+from mercer.linalg.operators import PSD, Dense, LinearOperator
 
 __all__ = ["Tensor", "complete_eigenbasis"]
 
@@ -35,7 +35,7 @@ class Tensor(LinearOperator):
            [1., 2.]])
     """
 
-    tags = frozenset({"self-adjoint", "psd"})
+    tags = PSD
 
     def __init__(self, nodes: LinearOperator, components: Any) -> None:
         self.nodes, self.components = nodes, components

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, InteriorPoint, Solver, SolverResult, as_solver
+from mercer.solvers import ADMM, InteriorPoint, Solver, SolverResult, plan
 
 __all__ = ["solve_path"]
 
@@ -28,8 +28,8 @@ def solve_path(
 ) -> list[SolverResult]:
     """Solve a problem for several λ and return the results in the order of ``alphas``.
 
-    The fits share the Gram operator and one eigendecomposition: that of the smallest λ, which is solved first, is exact
-    enough for the others. Each starts from zero, as neither ADMM nor the interior-point method gains from the solution
+    The fits share the Gram operator and one eigendecomposition: that of the smallest λ is exact enough for the others.
+    Each starts from zero, as neither ADMM nor the interior-point method gains from the solution
     for a neighbouring λ.
 
     Parameters
@@ -60,16 +60,14 @@ def solve_path(
     >>> [result.status for result in solve_path(problem, [1e-2, 1e-3])]
     ['converged', 'converged']
     """
-    results: dict[int, SolverResult] = {}
-    for index in np.argsort(alphas, kind="stable"):
-        results[int(index)] = _solve(problem.with_alpha(float(alphas[index])), solver, tol, max_iter, owner)
-    return [results[index] for index in range(len(alphas))]
+    given = solver.replace(tol=tol) if isinstance(solver, Solver) else solver
+    first = plan(given, problem.with_alpha(float(min(alphas))), tol, max_iter, owner)
+    problem = first.solver.prepare(first.problem)
+    return [_solve(problem.with_alpha(float(alpha)), given, tol, max_iter, owner) for alpha in alphas]
 
 
 def _solve(problem: DualProblem, solver: Any, tol: float, max_iter: int | None, owner: object) -> SolverResult:
-    if isinstance(solver, Solver):
-        return solver.replace(tol=tol).solve(problem)
-    chosen = as_solver(solver, problem, tol, max_iter, owner)
+    chosen, problem = plan(solver, problem, tol, max_iter, owner)
     if solver == "auto" and isinstance(chosen, InteriorPoint) and tol >= LOOSE_TOL:
         steps = FEW_STEPS if max_iter is None else min(FEW_STEPS, max_iter)
         result = ADMM(tol=tol, max_iter=steps).solve(problem)

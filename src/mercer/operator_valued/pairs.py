@@ -15,7 +15,7 @@ from mercer.backend import require_numpy
 from mercer.exceptions import DataError
 from mercer.kernels import Constant, Kernel
 from mercer.kernels.gram import BLOCK_BYTES, kernel_product
-from mercer.linalg import Dense, Kronecker, PairGram
+from mercer.linalg import Dense, PairGram, PairKronecker
 from mercer.measures import Measure
 from mercer.operator_valued.components import check_output_matrix
 
@@ -96,14 +96,14 @@ class BoundPairs:
         points, nodes = np.unique(self.points, axis=0, return_inverse=True)
         return points, nodes.reshape(-1)
 
-    def gram(self, X: Any) -> Kronecker:
+    def gram(self, X: Any) -> PairKronecker:
         """Return 𝐊 ⊗ A on (N, p) arrays, without weights, for the inputs X of the curves."""
         if len(self.rows) and self.rows[-1] >= len(X):
             raise DataError(f"BoundPairs: rows names curve {self.rows[-1]}, but X has {len(X)} rows.")
         points, nodes = self._distinct
         left = PairGram(self._inputs(X).gram(X), self.output_kernel.gram(points), self.rows, nodes)
         matrix = np.eye(self.n_components) if self.output_matrix is None else self.output_matrix
-        return Kronecker(left, Dense(matrix, frozenset({"self-adjoint", "psd"})))
+        return PairKronecker(left, Dense(matrix, frozenset({"self-adjoint", "psd"})))
 
     def analyse(self, Y: Any) -> Any:
         """Return the targets, which are the observations themselves: (N, p), or (N,) where p = 1."""

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError, parameter_error
-from mercer.linalg import Kronecker, PairGram
+from mercer.linalg import Gram
 from mercer.losses.base import Loss
 from mercer.losses.domain import observed_only, residual
 from mercer.losses.prox import rescale_rows
@@ -138,7 +138,7 @@ class CurveLoss(Loss):
 
 
 def curve_problem(
-    gram: Kronecker,
+    gram: Gram,
     loss: Loss,
     Y: Any,
     rows: Any,
@@ -161,7 +161,7 @@ def curve_problem(
 
     Parameters
     ----------
-    gram : Kronecker
+    gram : Gram
         𝐊 ⊗ A without weights, from :meth:`~mercer.operator_valued.BoundPairs.gram`.
     loss : Loss
         The loss.
@@ -194,7 +194,7 @@ def curve_problem(
     """
     check_number("curve_problem", "alpha", alpha, low=0)
     rows = np.asarray(rows)
-    n = gram.left.inputs.shape[0] if isinstance(gram.left, PairGram) else int(rows.max(initial=-1)) + 1
+    n = int(rows.max(initial=-1)) + 1 if sample_weight is None else len(sample_weight)
     counts = np.bincount(rows, minlength=n)
     weights = 1.0 / counts[rows] if weights is None else np.asarray(weights, dtype=float)
     _check_weights("curve_problem", rows, weights)
@@ -204,7 +204,7 @@ def curve_problem(
     if getattr(loss, "geometry", None) == "norm":
         loss = CurveLoss(loss, rows, weights)
     each = of_curves[rows] * weights
-    p = gram.right.shape[0]
+    p = gram.array_shape[1]
     measure = Measure(np.arange(float(p)), np.ones(p))
     scale = float(of_curves.sum() / each.sum())
     uniform = bool(np.all(each == each[0]))

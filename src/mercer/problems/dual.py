@@ -10,7 +10,7 @@ from typing import Any
 from mercer._params import check_number
 from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
-from mercer.linalg import Kronecker
+from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
 from mercer.losses.domain import node_mean
 from mercer.losses.prox import project_box
@@ -35,8 +35,8 @@ class DualProblem:
 
     Parameters
     ----------
-    gram : Kronecker
-        K_X ⊗ K_Θ without weights; the problem puts the weights on.
+    gram : Gram
+        𝐊 on (n, m) arrays, without weights; the problem puts the weights on.
     loss : Loss
         The loss.
     Y : array of shape (n, m)
@@ -53,7 +53,7 @@ class DualProblem:
 
     def __init__(
         self,
-        gram: Kronecker,
+        gram: Gram,
         loss: Loss,
         Y: Any,
         measure: Measure,
@@ -65,10 +65,9 @@ class DualProblem:
         xp = namespace(Y)
         if not xp.isdtype(Y.dtype, "real floating"):
             Y = xp.astype(Y, xp.float64)
-        if tuple(Y.shape) != (gram.left.shape[0], len(measure)):
-            raise DataError(
-                f"DualProblem: Y must have shape {(gram.left.shape[0], len(measure))}; got {tuple(Y.shape)}."
-            )
+        expected = (gram.array_shape[0], len(measure))
+        if tuple(Y.shape) != expected:
+            raise DataError(f"DualProblem: Y must have shape {expected}; got {tuple(Y.shape)}.")
         observed = ~xp.isnan(Y)
         if not bool(xp.all(observed)):
             Y = xp.where(observed, Y, xp.zeros_like(Y))
@@ -86,9 +85,7 @@ class DualProblem:
         self.design: Any = None  # rows of what an intercept adds to predictions; None is the identity
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
-        self.gram = Kronecker(
-            gram.left, gram.right, None if uniform else self.sample_weight, as_like(measure.weights, Y)
-        )
+        self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
 
     def with_alpha(self, alpha: float) -> DualProblem:
         """Return the same problem with another λ; data and Gram operators are shared."""
@@ -96,6 +93,20 @@ class DualProblem:
         other = copy.copy(self)
         other.alpha = float(alpha)
         return other
+
+    def with_gram(self, gram: Gram) -> DualProblem:
+        """Return the same problem with another form of the same Gram operator: stored, or decomposed."""
+        other = copy.copy(self)
+        other.gram = gram
+        return other
+
+    def tolerance(self, share: float) -> float:
+        """Return a part of the trace of 𝐊 that is too small to matter.
+
+        Leaving it out changes predictions by at most ``share`` × (unit of y/α) × |α|, because its norm times 1/(λn) is
+        at most ``share·unit``.
+        """
+        return share * self.unit / self.scale
 
     def with_loss(self, loss: Loss) -> DualProblem:
         """Return the same problem with another loss; data and Gram operators are shared."""

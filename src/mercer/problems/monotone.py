@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.functions import interpolation_slopes
-from mercer.linalg import Kronecker, LowRank
+from mercer.linalg import Gram, Kronecker, LowRank
 from mercer.losses import Loss
 from mercer.losses.domain import observed_only
 from mercer.losses.monotone import Monotone
@@ -38,7 +38,7 @@ class MonotoneProblem(DualProblem):
 
     Parameters
     ----------
-    gram : Kronecker
+    gram : Gram
         K_X ⊗ K with the values first and then the slopes, without weights; rows are those of X, then further anchors.
     loss : Loss
         The loss of the values, pointwise.
@@ -62,7 +62,7 @@ class MonotoneProblem(DualProblem):
 
     def __init__(
         self,
-        gram: Kronecker,
+        gram: Gram,
         loss: Loss,
         Y: np.ndarray,
         measure: Measure,
@@ -73,7 +73,7 @@ class MonotoneProblem(DualProblem):
         sample_weight: Any = None,
         fit_intercept: bool = False,
     ) -> None:
-        (n, m), rows = Y.shape, gram.left.shape[0]
+        (n, m), rows = Y.shape, gram.array_shape[0]
         if math.isinf(price) and not fit_intercept:
             raise DataError("MonotoneProblem: an infinite price needs an intercept, which makes every h feasible.")
         self.n_values, self.n_samples = m, n
@@ -101,7 +101,7 @@ class MonotoneProblem(DualProblem):
             observed,
         )
         self.alpha, self.fit_intercept, self.sample_weight = float(alpha), fit_intercept, weight
-        self.gram = Kronecker(gram.left, gram.right, weight, self.measure.weights)
+        self.gram = gram.weighted(weight, self.measure.weights)
         self.slopes_of_b = interpolation_slopes(measure.locations, slope_measure.locations)
         self.design = np.concatenate([np.eye(m), self.slopes_of_b], axis=1)
 

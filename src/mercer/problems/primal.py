@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.backend import as_like, namespace
+from mercer.linalg import Spectral
 from mercer.problems.certificate import Certificate
 from mercer.problems.dual import DualProblem
 
@@ -12,34 +13,35 @@ __all__ = ["PrimalProblem"]
 
 
 class PrimalProblem:
-    """min over B (r, q) and b (m,) of (1/n) Σ_i s_i L_i((ΦBΨᵀ + b)_i) + (λ/2)‖B‖².
+    """min over coordinates B and b (m,) of (1/n) Σ_i s_i L_i((Σ_k B_k √d_k u_k + b)_i) + (λ/2)‖B‖².
 
-    Φ (n, r) and Ψ (m, q) are factors of the two Gram matrices, so that ‖B‖ = ‖h‖: the preconditioned form of the double
+    u_k and d_k are the eigenpairs of the Gram operator, so that ‖B‖ = ‖h‖: the preconditioned form of the
     representer expansion, without the squared condition number of the coefficients c.
 
     Parameters
     ----------
     dual : DualProblem
         The problem whose data, loss and weights are used.
-    features : array of shape (n, r)
-        Φ with ΦΦᵀ = K_X.
-    output_features : array of shape (m, q)
-        Ψ with ΨΨᵀ = K_Θ.
+    spectral : Spectral
+        The eigenpairs.
     """
 
-    def __init__(self, dual: DualProblem, features: Any, output_features: Any) -> None:
-        self.dual = dual
-        self.features = features
-        self.output_features = output_features
+    def __init__(self, dual: DualProblem, spectral: Spectral) -> None:
+        self.dual, self.spectral = dual, spectral
+        self.root = namespace(spectral.spectrum).sqrt(spectral.spectrum)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Shape (r, q) of the coordinates."""
-        return (self.features.shape[1], self.output_features.shape[1])
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the coordinates."""
+        return tuple(self.spectral.spectrum.shape)
+
+    def coordinates(self, A: Any) -> Any:
+        """Return B of the model h_A of a dual array."""
+        return self.dual.scale * self.root * self.spectral.analyse(A)
 
     def predict(self, B: Any) -> Any:
-        """Return H = ΦBΨᵀ."""
-        return self.features @ (B @ self.output_features.T)
+        """Return H = Σ_k B_k √d_k u_k."""
+        return self.spectral.synthesise(self.root * B)
 
     def value_and_gradient(self, B: Any, b: Any) -> tuple[float, Any, Any]:
         """Return the objective and its gradients in B and b."""
@@ -50,10 +52,8 @@ class PrimalProblem:
         value = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
         value += dual.alpha / 2 * float(xp.sum(B * B))
         slope = dual.cut(dual.loss.gradient(dual.Y, H, dual.measure))
-        weights = as_like(dual.measure.weights, H)
-        slope = slope * dual.sample_weight[:, None] * weights[None, :] / n
-        gradient = self.features.T @ (slope @ self.output_features) + dual.alpha * B
-        return value, gradient, xp.sum(slope, axis=0)
+        gradient = self.root * self.spectral.analyse(slope) / n + dual.alpha * B
+        return value, gradient, dual.sample_weight @ slope * as_like(dual.measure.weights, H) / n
 
     def certificate(self, B: Any) -> tuple[Certificate, Any]:
         """Return the dual array A = −∇L at B and the gap of the model h_A, without using a conjugate.

@@ -1,7 +1,7 @@
 """Algorithms for the one problem: each stops on the duality gap and says what it requires."""
 
 from mercer.solvers.admm import ADMM
-from mercer.solvers.auto import SOLVERS, as_solver, explain, select
+from mercer.solvers.auto import SOLVERS, Plan, as_solver, explain, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
@@ -21,6 +21,7 @@ __all__ = [
     "ClosedForm",
     "InteriorPoint",
     "LBFGS",
+    "Plan",
     "ProximalGradient",
     "RidgePath",
     "SOLVERS",
@@ -35,5 +36,6 @@ __all__ = [
     "leave_one_out_errors",
     "leave_one_out_predictions",
     "loss_path",
+    "plan",
     "select",
 ]

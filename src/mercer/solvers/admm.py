@@ -1,4 +1,4 @@
-"""Over-relaxed ADMM in the two eigenbases, in the geometry of the weights."""
+"""Over-relaxed ADMM in an eigenbasis, in the geometry of the weights."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
-from mercer.linalg import KroneckerEigen
+from mercer.linalg import Spectral
 from mercer.losses import Box
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep
-from mercer.solvers.reduction import Reduced, solve_reduced
+from mercer.solvers.reduction import FIRST_SHARE, Reduced, prepared, solve_reduced
+from mercer.solvers.ridge_step import RidgeStep
 
 __all__ = ["ADMM", "like_square"]
 
@@ -36,11 +36,11 @@ class ADMM(Solver):
 
     With T the running array, one step is z = prox_{g/ρ}(T), α = ridge(2z − T), T ← T + relaxation·(α − z), where g is
     the conjugate loss and the ridge step (with the constraint of the intercept) is two thin products in the
-    eigenbases of the Gram matrices. ρ starts at the natural scale of the problem and follows the residuals; changing it
-    costs nothing in the eigenbases (Boyd et al., 2011; Eckstein and Bertsekas, 1992).
+    eigenbasis of the Gram operator. ρ starts at the natural scale of the problem and follows the residuals; changing it
+    costs nothing in the eigenbasis (Boyd et al., 2011; Eckstein and Bertsekas, 1992).
 
-    The eigenbases leave out a part of the kernel that is negligible at ``tol``. The gap that is reported is
-    computed with the whole kernel; if it exceeds ``tol``, the bases are refined and the iteration goes on.
+    The eigenbasis leaves out a part of the kernel that is negligible at ``tol``. The gap that is reported is
+    computed with the whole kernel; if it exceeds ``tol``, the basis is refined and the iteration goes on.
 
     Parameters
     ----------
@@ -76,16 +76,20 @@ class ADMM(Solver):
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
 
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        return prepared(problem, FIRST_SHARE * self.tol)
+
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        def iterate(eigen: KroneckerEigen, A: Any, n_iter: int) -> Reduced:
-            return self._iterate(problem, RidgeStep(problem, eigen), A, n_iter, monitor)
+        def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
+            return self._iterate(problem, spectral, A, n_iter, monitor)
 
         return solve_reduced(problem, init, monitor, iterate)
 
-    def _iterate(self, problem: DualProblem, ridge: RidgeStep, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
-        """Run until the gap in the eigenbases is within 90 % of tol."""
+    def _iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
+        """Run until the gap in the eigenbasis is within 90 % of tol."""
+        ridge = RidgeStep(problem, spectral)
         unit, A, U = _first_guess(problem, ridge, init)
-        sweep = _Sweep(problem, ridge, self.relaxation, self.rho * unit)
+        sweep = _Sweep(problem, spectral, self.relaxation, self.rho * unit)
         T = A - U / sweep.rho  # which stays where it is when A is optimal and U its prediction
         sweep.start(T)
         aim = 0.9 if problem.loss.smooth or not problem.fit_intercept else WORTH_A_SORT
@@ -97,7 +101,7 @@ class ADMM(Solver):
             if not look:
                 continue
             A = problem.feasible(sweep.Z) if problem.fit_intercept else sweep.Z.copy()
-            H = ridge.synthesise(ridge.spectrum * ridge.analyse(A))
+            H = ridge.smooth(A)
             certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
                 return Reduced(A, n_iter, certificate.relative_gap, intercept=b)
@@ -129,7 +133,7 @@ def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[flo
     """Return ρ, a dual array and predictions to start from: those of ``init``, of the ridge fit, or zeros."""
     Y, quick = problem.Y, like_square(problem)
     if init is not None:
-        A, U = init, ridge.synthesise(ridge.spectrum * ridge.analyse(init))
+        A, U = init, ridge.smooth(init)
         U = U + problem.intercept(U, init)
     elif quick and problem.measure.observed is None:
         U = Y - ridge(Y)
@@ -179,8 +183,8 @@ class _Looks:
 class _Sweep:
     """One pass over blocks of rows a step: finish the last ridge step, apply the prox, prepare the next one."""
 
-    def __init__(self, problem: DualProblem, ridge: RidgeStep, relaxation: float, rho: float) -> None:
-        self.ridge, self.relaxation = ridge, relaxation
+    def __init__(self, problem: DualProblem, spectral: Spectral, relaxation: float, rho: float) -> None:
+        self.problem, self.spectral, self.relaxation = problem, spectral, relaxation
         n, m = problem.shape
         parts = 1 if problem.loss.couples_rows else math.ceil(n * m / BLOCK_ENTRIES)
         rows = -(-n // parts)  # blocks of about the same size
@@ -195,6 +199,7 @@ class _Sweep:
 
     def set_rho(self, rho: float) -> None:
         self.rho = rho
+        self.ridge = RidgeStep(self.problem, self.spectral, rho)
         self.prox.set_step(1 / rho)
 
     def start(self, T: np.ndarray) -> None:
@@ -203,32 +208,24 @@ class _Sweep:
 
     def step(self, T: np.ndarray, measure: bool = False) -> None:
         """T ← T + relaxation·(α − z), then z = prox(T), in place; ``measure`` also takes the two residuals."""
-        correction = self.ridge.correction(self.coordinates, self.total, self.rho)
-        self.multiplier = self.rho * correction[1]  # what the intercept adds to predictions
-        self._pass(T, correction, measure)
+        N, c = self.ridge.correction(self.coordinates, self.total)
+        self.multiplier = self.rho * c  # what the intercept adds to predictions
+        self._pass(T, (self.spectral.spread(N), c), measure)
 
     def _pass(self, T: np.ndarray, correction: Any, measure: bool = False) -> None:
-        ridge = self.ridge
-        (r, q), m = ridge.spectrum.shape, T.shape[1]
-        right_first = q * (r + m) < r * m  # the cheaper order of the two thin products
-        if correction is not None:
-            N, c = correction
-            correction = (N, ridge.right_out.T, c) if right_first else (None, N @ ridge.right_out.T, c)
-        right_in = ridge.right_in if right_first else None
-        parts = [self._block(block, T, correction, right_in, measure) for block in self.blocks]
+        parts = [self._block(block, T, correction, measure) for block in self.blocks]
         coordinates, self.total, self.apart, self.moved = (sum(part) for part in zip(*parts, strict=True))
-        self.coordinates = coordinates if right_first else coordinates @ ridge.right_in
+        self.coordinates = self.spectral.collect(coordinates)
 
-    def _block(self, block: slice, T: np.ndarray, correction: Any, right_in: Any, measure: bool) -> tuple:
+    def _block(self, block: slice, T: np.ndarray, correction: Any, measure: bool) -> tuple:
         """Work on some rows of T and z, in place; return their share of the sums over all rows."""
-        ridge, t, z = self.ridge, T[block], self.Z[block]
+        spectral, intercept, t, z = self.spectral, self.problem.fit_intercept, T[block], self.Z[block]
         work = np.empty_like(t)
         apart = moved = 0.0
-        if correction is not None:  # α − z = z − t − U N Vᵀ − c
-            N, back, c = correction
-            left = ridge.left_out[block]
-            np.matmul(left if N is None else left @ N, back, out=work)
-            if ridge.intercept:
+        if correction is not None:  # α − z = z − t − synthesise(N) − c
+            N, c = correction
+            spectral.rows(N, block, work)
+            if intercept:
                 work += c
             np.subtract(z, work, out=work)
             work -= t
@@ -243,8 +240,8 @@ class _Sweep:
             moved = float(np.vdot(last, last))
         np.multiply(z, 2, out=work)
         work -= t
-        total = ridge.sample_weight[block] @ work if ridge.intercept else np.zeros(T.shape[1], dtype=T.dtype)
-        return ridge.left_in[block].T @ (work if right_in is None else work @ right_in), total, apart, moved
+        total = self.problem.sample_weight[block] @ work if intercept else np.zeros(T.shape[1], dtype=T.dtype)
+        return spectral.part(work, block), total, apart, moved
 
     def rebalance(self, T: np.ndarray) -> None:
         """Move ρ to balance the relative residuals ‖α − z‖/‖z‖ and ‖z − z_last‖/‖u‖, u = T − z the multiplier."""

@@ -6,25 +6,21 @@ import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from mercer.backend import is_numpy
 from mercer.exceptions import parameter_error
-from mercer.kernels.gram import KernelGram
-from mercer.linalg import norm2
 from mercer.losses.square import Square
 from mercer.problems import DualProblem
 from mercer.solvers.admm import ADMM, like_square
-from mercer.solvers.base import Solver
+from mercer.solvers.base import Callback, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.proximal_gradient import ProximalGradient
-from mercer.solvers.reduction import FEW_ROWS, FIRST_SHARE, thin_eigen
+from mercer.solvers.reduction import FIRST_SHARE, prepared
 
-__all__ = ["SOLVERS", "TABLE", "Rule", "as_solver", "explain", "select"]
+__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "as_solver", "explain", "plan", "select"]
 
 #: solvers by the names that estimators accept
 SOLVERS: dict[str, type[Solver]] = {
@@ -40,6 +36,8 @@ SMALL_RANK = 600
 #: ... and this many dual variables n·m; beyond, only for a gap below TIGHT_TOL, which costs ADMM thousands of steps
 FEW_ENTRIES = 20_000
 TIGHT_TOL = 1e-5
+#: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
+FEW_ROWS = 1000
 #: rows from which the condition number and the rank of a Gram matrix are guessed
 SAMPLE = 200
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
@@ -48,28 +46,44 @@ SLOW_DECAY = 1e-3
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of the table: the first whose condition holds decides."""
+    """One row of the table: the first whose condition holds decides.
+
+    ``most_rank`` bounds the rank of the spectral form, too. To look at that costs a decomposition, which is then kept
+    in the problem that the solver gets.
+    """
 
     when: str
     solver: type[Solver]
     holds: Callable[[DualProblem, float], bool]
+    most_rank: int | None = None
+
+
+class Plan(NamedTuple):
+    """A solver, and the problem with what was computed of its Gram operator to choose it."""
+
+    solver: Solver
+    problem: DualProblem
+
+    def solve(self, init: Any = None, callback: Callback | None = None) -> SolverResult:
+        """Solve the problem."""
+        return self.solver.solve(self.problem, init, callback)
 
 
 def _small_box(problem: DualProblem, tol: float) -> bool:
-    """Whether the interior-point method applies and is likely to be the faster one."""
-    if problem.box is None or (like_square(problem) and problem.measure.observed is None):
+    """Whether the interior-point method applies and, if the rank is small, is likely to be the faster one."""
+    if not _box_of_product(problem) or (like_square(problem) and problem.measure.observed is None):
         return False
     n, m = problem.shape
-    if n * m > FEW_ENTRIES and tol > TIGHT_TOL:
-        return False
-    return thin_eigen(problem, FIRST_SHARE * tol).rank <= SMALL_RANK
+    return n * m <= FEW_ENTRIES or tol <= TIGHT_TOL
 
 
-def _few_slopes(problem: DualProblem, tol: float) -> bool:
-    """Whether slopes are constrained and the interior-point method can work; ADMM needs thousands of steps there."""
-    if problem.design is None or problem.box is None:
-        return False
-    return thin_eigen(problem, FIRST_SHARE * tol).rank <= InteriorPoint.max_rank
+def _slopes(problem: DualProblem, tol: float) -> bool:
+    """Whether slopes are constrained, where ADMM needs thousands of steps."""
+    return problem.design is not None and _box_of_product(problem)
+
+
+def _box_of_product(problem: DualProblem) -> bool:
+    return problem.box is not None and problem.gram.decomposes
 
 
 def _well_conditioned(problem: DualProblem, tol: float) -> bool:
@@ -79,25 +93,23 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     of n²m operations stand against some 8n³, unless the input Gram is of low rank. C and the decay of the spectrum are
     those of a sample of the rows.
     """
-    left, (n, m) = problem.gram.left, problem.shape
+    n, m = problem.shape
     if not like_square(problem) or problem.fit_intercept or n <= FEW_ROWS:
         return False
-    if not isinstance(left, KernelGram) or left.kernel.pairwise:
+    values = problem.gram.sample_spectrum(SAMPLE)
+    if values is None:
         return False
-    rows = np.linspace(0, n - 1, SAMPLE).astype(int)
-    sample = KernelGram(left.kernel, left.X[rows, :], None if left.scale is None else left.scale[rows])
-    values = np.linalg.eigvalsh(sample.to_dense())
-    condition = 1 + problem.scale * float(values[-1]) * (n / SAMPLE) * norm2(problem.gram.right)
+    condition = 1 + problem.scale * float(values[-1]) * n / SAMPLE
     slow_decay = float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
     return slow_decay and 7 * m * math.sqrt(condition) <= 4 * n
 
 
 TABLE: tuple[Rule, ...] = (
-    Rule("box dual with slopes, of medium rank", InteriorPoint, _few_slopes),
+    Rule("box dual with slopes, of medium rank", InteriorPoint, _slopes, InteriorPoint.max_rank),
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
-    Rule("box dual of small rank, and few entries or a tight tol", InteriorPoint, _small_box),
+    Rule("box dual of small rank, and few entries or a tight tol", InteriorPoint, _small_box, SMALL_RANK),
     Rule("like the square loss, λ and rank large, no intercept", ProximalGradient, _well_conditioned),
     Rule("anything else", ADMM, lambda problem, tol: True),
 )
@@ -135,16 +147,25 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     max_iter : int, optional
         Limit on the number of iterations; that of the solver by default.
     """
-    return _make(_rule(problem, tol).solver, tol, max_iter)
+    return plan("auto", problem, tol, max_iter).solver
 
 
-def _rule(problem: DualProblem, tol: float) -> Rule:
-    return next(rule for rule in TABLE if rule.holds(problem, tol))  # the last one always holds
+def _choose(problem: DualProblem, tol: float) -> tuple[Rule, DualProblem]:
+    """Return the rule that decides, and the problem with what was computed on the way."""
+    for rule in TABLE[:-1]:
+        if not rule.holds(problem, tol):
+            continue
+        if rule.most_rank is None:
+            return rule, problem
+        problem = prepared(problem, FIRST_SHARE * tol)
+        if problem.gram.spectral(problem.tolerance(FIRST_SHARE * tol)).rank <= rule.most_rank:
+            return rule, problem
+    return TABLE[-1], problem
 
 
 def explain(problem: DualProblem, tol: float = 1e-4) -> str:
     """Return the table of :func:`select` with an arrow at the row that this problem takes, to be printed."""
-    chosen = _rule(problem, tol)
+    chosen = _choose(problem, tol)[0]
     width = max(len(rule.when) for rule in TABLE)
     rows = [f"{'->' if rule is chosen else '  '} {rule.when:<{width}}  {rule.solver.__name__}" for rule in TABLE]
     return "\n".join(rows)
@@ -159,13 +180,24 @@ def as_solver(
     value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "as_solver"
 ) -> Solver:
     """Return the solver meant by ``"auto"``, a name or a :class:`Solver` (taken with its own settings)."""
+    return plan(value, problem, tol, max_iter, owner).solver
+
+
+def plan(
+    value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "plan"
+) -> Plan:
+    """Return the solver meant by ``"auto"``, a name or a :class:`Solver`, with the problem that it should solve.
+
+    A Solver is taken with its own settings. To choose, ``"auto"`` may have to decompose the Gram operator; the problem
+    of the plan keeps that.
+    """
     if isinstance(value, Solver):
-        return value
-    if isinstance(value, str):
-        if value == "auto":
-            return select(problem, tol, max_iter)
-        if value in SOLVERS:
-            return _make(SOLVERS[value], tol, max_iter)
+        return Plan(value, problem)
+    if value == "auto":
+        rule, problem = _choose(problem, tol)
+        return Plan(_make(rule.solver, tol, max_iter), problem)
+    if isinstance(value, str) and value in SOLVERS:
+        return Plan(_make(SOLVERS[value], tol, max_iter), problem)
     close = difflib.get_close_matches(str(value).lower(), ["auto", *SOLVERS], n=1)
     hint = f"Did you mean {close[0]!r}?" if close else ""
     allowed = "'auto', " + ", ".join(map(repr, SOLVERS)) + " or a Solver"

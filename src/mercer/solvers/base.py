@@ -105,6 +105,13 @@ class Solver(Params, ABC):
         if problem.design is not None and not self.takes_design:
             raise self.refuse("this problem has slopes that must not be negative", "Use ADMM.")
 
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        """Return the problem with what the algorithm computes of its Gram operator once, whatever larger λ or loss.
+
+        ``solve`` does so itself; paths in λ or in a parameter of the loss do it once for all their problems.
+        """
+        return problem
+
     def refuse(self, reason: str, remedy: str) -> UnsupportedError:
         """Return the error for a problem outside :attr:`requires`."""
         return UnsupportedError(f"{type(self).__name__} requires {self.requires}; {reason}. {remedy}")

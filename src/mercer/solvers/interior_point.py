@@ -10,11 +10,10 @@ import scipy.linalg
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
-from mercer.linalg import KroneckerEigen
+from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep
-from mercer.solvers.reduction import Reduced, solve_reduced
+from mercer.solvers.reduction import FIRST_SHARE, Reduced, prepared, solve_reduced
 
 __all__ = ["InteriorPoint"]
 
@@ -47,7 +46,10 @@ class InteriorPoint(Solver):
     max_iter: int = 100
     max_rank: int = 3000
 
-    requires = "a loss whose conjugate is a quadratic on a box, NumPy arrays and Gram matrices of small rank"
+    requires = (
+        "a loss whose conjugate is a quadratic on a box, NumPy arrays and a kernel that decomposes, k_X(x, z)·K_Θ, into "
+        "Gram matrices of small rank"
+    )
     takes_design = True
 
     def _check(self) -> None:
@@ -59,12 +61,17 @@ class InteriorPoint(Solver):
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if problem.box is None:
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
+        if not problem.gram.decomposes:
+            raise self.refuse(f"the Gram operator is {problem.gram!r}", "Use ADMM.")
+
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        return prepared(problem, FIRST_SHARE * self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        def iterate(eigen: KroneckerEigen, A: Any, n_iter: int) -> Reduced:
-            if eigen.rank > self.max_rank:
-                raise self.refuse(f"the product of the numerical ranks is {eigen.rank}", "Use ADMM.")
-            return self._iterate(problem, _CentralPath(problem, eigen, A), n_iter, monitor)
+        def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
+            if spectral.rank > self.max_rank:
+                raise self.refuse(f"the product of the numerical ranks is {spectral.rank}", "Use ADMM.")
+            return self._iterate(problem, _CentralPath(problem, spectral, A), n_iter, monitor)
 
         return solve_reduced(problem, init, monitor, iterate)
 
@@ -93,9 +100,8 @@ class _CentralPath:
     be infinite, and have no multiplier then. With a design E the intercept adds b @ E, and Σ_i s_i (w ∘ a_i) Eᵀ = 0.
     """
 
-    def __init__(self, problem: DualProblem, eigen: KroneckerEigen, init: Any) -> None:
+    def __init__(self, problem: DualProblem, spectral: Spectral, init: Any) -> None:
         self.problem = problem
-        ridge = RidgeStep(problem, eigen)
         box = problem.box
         assert box is not None  # InteriorPoint.check has seen to it
         shape = problem.shape
@@ -111,8 +117,8 @@ class _CentralPath:
         self.bounded = None if finite.all() else finite
         self.count = float((self.omega * (1.0 + finite)).sum())
         self.design = np.eye(shape[1]) if problem.design is None else problem.design
-        self.phi = np.sqrt(problem.scale) * ridge.left_out * np.sqrt(eigen.left.values)
-        self.psi = ridge.right_out * np.sqrt(eigen.right.values)
+        phi, self.psi = spectral.factors()
+        self.phi = np.sqrt(problem.scale) * phi
         self.left_pairs = np.triu_indices(self.phi.shape[1])
         self.right_pairs = np.triu_indices(self.psi.shape[1])
         self.phi_pairs = self.phi[:, self.left_pairs[0]] * self.phi[:, self.left_pairs[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,19 +11,22 @@ from scipy.optimize import minimize
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
+from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem, PrimalProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.quadratic import RidgeStep
-from mercer.solvers.reduction import thin_eigen
+from mercer.solvers.reduction import prepared
 
 __all__ = ["LBFGS"]
+
+#: part of the kernel that is left out, in units of tol
+SHARE = 1e-2
 
 
 @dataclass(eq=False, repr=False)
 class LBFGS(Solver):
-    """Minimise the primal over h = ΦBΨᵀ with SciPy's L-BFGS-B, Φ and Ψ factors of the two Gram matrices.
+    """Minimise the primal over the coordinates of h in an eigenbasis with SciPy's L-BFGS-B.
 
-    The papers' way, in coordinates where ‖B‖ = ‖h‖. It needs the value and the gradient of the loss only, so
+    The papers' way, in coordinates B where ‖B‖ = ‖h‖. It needs the value and the gradient of the loss only, so
     that it is the way for a smooth loss of one's own; :class:`ADMM` is faster for the losses of mercer.
 
     Parameters
@@ -59,63 +63,60 @@ class LBFGS(Solver):
                 "MoreauPinball(kappa=1e-2).",
             )
 
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        return prepared(problem, SHARE * self.tol)
+
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        eigen = thin_eigen(problem, 1e-2 * self.tol)
-        ridge = RidgeStep(problem, eigen)
-        primal = PrimalProblem(
-            problem,
-            ridge.left_out * np.sqrt(eigen.left.values),
-            ridge.right_out * np.sqrt(eigen.right.values),
+        problem = self.prepare(problem)
+        run = _Run(problem, problem.gram.spectral(problem.tolerance(SHARE * self.tol)), monitor, self.check_every)
+        options = {"maxcor": self.memory, "maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": 0, "gtol": 0}
+        last = minimize(
+            run.objective, run.start(init), jac=True, method="L-BFGS-B", callback=run.after_step, options=options
         )
-        r, q = primal.shape
-        m = problem.shape[1] if problem.fit_intercept else 0
-        start = np.zeros(r * q + m, dtype=problem.Y.dtype)
-        if init is not None:
-            start[: r * q] = (np.sqrt(problem.scale * ridge.spectrum) * ridge.analyse(init)).ravel()
-        if m:
-            start[r * q :] = problem.null_model[1] if init is None else problem.intercept(problem.predict(init), init)
+        n_iter = max(run.count, 1)
+        monitor.done(n_iter, run.look(last.x))
+        status = "max_iter" if run.count >= self.max_iter else "stalled"
+        return monitor.result(*run.best, n_iter, "stopped" if monitor.stopped else status)
 
-        def split(x):
-            b = x[r * q :] if m else np.zeros(problem.shape[1], dtype=x.dtype)
-            return x[: r * q].reshape(r, q), b
 
-        def objective(x):
-            value, gradient, slope = primal.value_and_gradient(*split(x))
-            return value, np.concatenate([gradient.ravel(), slope]) if m else gradient.ravel()
+class _Run:
+    """One minimisation: coordinates and intercept as the flat vector that SciPy moves, and the best point so far."""
 
-        best: list[Any] = [None, None]
+    def __init__(self, problem: DualProblem, spectral: Spectral, monitor: Monitor, check_every: int) -> None:
+        self.problem, self.primal = problem, PrimalProblem(problem, spectral)
+        self.monitor, self.check_every, self.count = monitor, check_every, 0
+        self.best: tuple[Any, Certificate] | None = None
 
-        def look(x):
-            certificate, A = self._certificate(problem, primal, split(x)[0])
-            if best[0] is None or certificate.relative_gap < best[0].relative_gap:
-                best[:] = [certificate, A]
-            return certificate
+    def start(self, init: Any) -> np.ndarray:
+        """The coordinates of a dual array, zeros without one, and the intercept."""
+        problem = self.problem
+        B = np.zeros(self.primal.shape) if init is None else self.primal.coordinates(init)
+        if not problem.fit_intercept:
+            return B.ravel()
+        b = problem.null_model[1] if init is None else problem.intercept(problem.predict(init), init)
+        return np.concatenate([B.ravel(), b])
 
-        count = 0
+    def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        size = math.prod(self.primal.shape)
+        b = x[size:] if self.problem.fit_intercept else np.zeros(self.problem.shape[1], dtype=x.dtype)
+        return x[:size].reshape(self.primal.shape), b
 
-        def callback(intermediate_result):
-            nonlocal count
-            count += 1
-            if count % self.check_every == 0 and monitor.done(count, look(intermediate_result.x)):
-                raise StopIteration
+    def objective(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient, slope = self.primal.value_and_gradient(*self.split(x))
+        return value, np.concatenate([gradient.ravel(), slope]) if self.problem.fit_intercept else gradient.ravel()
 
-        options = {
-            "maxcor": self.memory,
-            "maxiter": self.max_iter,
-            "maxfun": 10 * self.max_iter,
-            "ftol": 0.0,
-            "gtol": 0.0,
-        }
-        last = minimize(objective, start, jac=True, method="L-BFGS-B", callback=callback, options=options)
-        monitor.done(max(count, 1), look(last.x))
-        status = "max_iter" if count >= self.max_iter else "stalled"
-        return monitor.result(best[1], best[0], max(count, 1), "stopped" if monitor.stopped else status)
+    def look(self, x: np.ndarray) -> Certificate:
+        """Return the certificate at x, and keep the best one."""
+        certificate, A = self.primal.certificate(self.split(x)[0])
+        A = A.astype(self.problem.Y.dtype, copy=False)  # SciPy works in double precision
+        if self.problem.loss.has_conjugate:
+            A = self.problem.feasible(A)
+            certificate = self.problem.certificate(A)
+        if self.best is None or certificate.relative_gap < self.best[1].relative_gap:
+            self.best = A, certificate
+        return certificate
 
-    @staticmethod
-    def _certificate(problem: DualProblem, primal: PrimalProblem, B: Any) -> tuple[Certificate, Any]:
-        certificate, A = primal.certificate(B)
-        A = A.astype(problem.Y.dtype, copy=False)  # SciPy works in double precision
-        if not problem.loss.has_conjugate:
-            return certificate, A
-        A = problem.feasible(A)
-        return problem.certificate(A), A
+    def after_step(self, intermediate_result: Any) -> None:
+        self.count += 1
+        if self.count % self.check_every == 0 and self.monitor.done(self.count, self.look(intermediate_result.x)):
+            raise StopIteration

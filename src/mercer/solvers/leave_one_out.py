@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError, parameter_error
-from mercer.linalg import LinearOperator, congruence
+from mercer.linalg import LinearOperator
 from mercer.problems import DualProblem
-from mercer.solvers.ridge_path import RidgePath, check_alphas, check_complete, input_spectrum, output_spectrum
+from mercer.solvers.ridge_path import RidgePath, check_alphas, check_complete, input_basis, output_spectrum
 
 __all__ = ["generalised_errors", "kernel_grid_errors", "leave_one_out_errors", "leave_one_out_predictions"]
 
@@ -123,25 +123,22 @@ def kernel_grid_errors(
         raise parameter_error("kernel_grid_errors", "criterion", criterion, " or ".join(map(repr, CRITERIA)))
     check_complete(problem)
     alphas = check_alphas(alphas)
-    gram = problem.gram
-    lefts = _whitened("inputs", inputs, problem.shape[0], gram.left_root)
-    rights = [
-        output_spectrum(problem, right) for right in _whitened("outputs", outputs, problem.shape[1], gram.right_root)
-    ]
+    _check_operators("inputs", inputs, problem.shape[0])
+    _check_operators("outputs", outputs, problem.shape[1])
+    rights = [output_spectrum(problem, problem.gram.with_factors(right=right)) for right in outputs]
     largest = max(float(right.values[0]) for right in rights)
-    errors = np.empty((len(lefts), len(rights), len(alphas)))
-    for i, left in enumerate(lefts):
-        spectrum = input_spectrum(problem, left, alphas, largest)
+    errors = np.empty((len(inputs), len(rights), len(alphas)))
+    for i, left in enumerate(inputs):
+        basis = input_basis(problem, problem.gram.with_factors(left=left), alphas, largest)
         for j, right in enumerate(rights):
-            path = RidgePath(problem, alphas, inputs=spectrum, outputs=right)
+            path = RidgePath(problem, alphas, inputs=basis, outputs=right)
             errors[i, j] = path.leave_one_out_errors if criterion == "leave_one_out" else path.generalised_errors
     return errors
 
 
-def _whitened(name: str, operators: Sequence[LinearOperator], size: int, root: Any) -> list[LinearOperator]:
-    """Put the weights on, or refuse operators that do not fit."""
-    operators = list(operators)
-    if not operators:
+def _check_operators(name: str, operators: Sequence[LinearOperator], size: int) -> None:
+    """Refuse operators that do not fit."""
+    if len(operators) == 0:
         raise parameter_error("kernel_grid_errors", name, operators, "one Gram operator or more")
     for operator in operators:
         if not isinstance(operator, LinearOperator):
@@ -150,4 +147,3 @@ def _whitened(name: str, operators: Sequence[LinearOperator], size: int, root: A
             )
         if operator.shape != (size, size):
             raise DataError(f"kernel_grid_errors: {name} must have shape {(size, size)}; got {operator!r}.")
-    return operators if root is None else [congruence(operator, root) for operator in operators]

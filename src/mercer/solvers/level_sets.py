@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import UnsupportedError
-from mercer.linalg import LinearOperator, pivoted_cholesky
-from mercer.linalg.operators import DENSE_LIMIT
+from mercer.linalg import LinearOperator, memory_budget, pivoted_cholesky
 from mercer.problems import Certificate
 from mercer.problems.level_sets import LevelSetProblem
 from mercer.solvers.base import Callback, Monitor, Solver, SolverResult
@@ -19,6 +18,8 @@ __all__ = ["Level", "LevelPath", "LevelSetSolver", "follow_levels", "gram_rows"]
 
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
+#: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
+STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
 
 
@@ -228,7 +229,7 @@ class _FactorRows:
 
 def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows:
     """Return access to rows of K: stored up to 1 GiB, by a thin factor that leaves out little beyond."""
-    n, limit = gram.shape[0], DENSE_LIMIT
+    n, limit = gram.shape[0], min(STORED_ROWS, memory_budget())
     if 8 * n * n <= limit:
         return _DenseRows(np.ascontiguousarray(gram.to_dense(max_bytes=limit)))
     factor = pivoted_cholesky(gram, accuracy * float(np.sum(gram.diagonal())), max_rank=limit // (8 * n))

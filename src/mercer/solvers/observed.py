@@ -10,12 +10,12 @@ import numpy as np
 import scipy.linalg
 
 from mercer.backend import cholesky_solve, is_numpy, namespace
-from mercer.linalg import conjugate_gradient
+from mercer.linalg import ThinFeatures, conjugate_gradient
 from mercer.losses.domain import observed_only
 from mercer.problems import Certificate, DualProblem
-from mercer.solvers.features import GridFeatures, PairFeatures, thin_features
+from mercer.solvers.reduction import STORED_AT_ONCE
 
-__all__ = ["solve_observed"]
+__all__ = ["feature_share", "solve_observed"]
 
 #: part of the kernel to leave out first, in units of √tol: an error of this size costs its square in the gap
 FIRST_SHARE = 0.1
@@ -33,7 +33,7 @@ BLOCK_PRICE = 1.5
 def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = None) -> tuple[Any, int, Certificate]:
     """Solve (I + 𝐊/(λn))A = Y − b on the observed entries; return A, the number of steps and the certificate.
 
-    With 𝐊/(λn) = ΦΦᵀ (thin eigenbases of both Gram matrices) and C the projection on observed entries, centred
+    With 𝐊/(λn) = ΦΦᵀ (thin features of the Gram operator) and C the projection on observed entries, centred
     where there is an intercept, A = C(Y − Φβ) with
 
         (I + ΦᵀCΦ) β = ΦᵀCY.
@@ -41,31 +41,35 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = 
     Conjugate gradients stop once the duality gap, ½‖CΦρ‖²/n for a residual ρ, is within tol of the objective. The
     gap with the whole kernel is what is returned; where it is too large, bases and residual are refined.
     """
-    share, goal, n_iter, A, last = FIRST_SHARE * math.sqrt(tol), 0.5 * tol, 0, init, math.inf
+    share, goal, n_iter, A, last = feature_share(tol), 0.5 * tol, 0, init, math.inf
+    problem = problem.with_gram(problem.gram.stored(STORED_AT_ONCE))
     while True:
-        features = thin_features(problem, share)
+        features = problem.gram.features(problem.tolerance(share), problem.scale, problem.measure.observed)
         system = _System(problem, features)
         A, steps = system.solve(goal, max_iter - n_iter, A)
         n_iter += steps
         A = problem.feasible(A)
         certificate = problem.certificate(A)
-        stalled = certificate.relative_gap > 0.5 * last  # rounding has the last word
+        stalled = certificate.relative_gap > 0.5 * last  # a finer system gains nothing: rounding limits the gap
         if certificate.relative_gap <= tol or stalled or n_iter >= max_iter:
             return A, n_iter, certificate
         share, goal, last = 1e-2 * share, 1e-2 * goal, certificate.relative_gap
 
 
+def feature_share(tol: float) -> float:
+    """Return the part of the kernel that features leave out first for a gap of ``tol``, in units of the problem."""
+    return FIRST_SHARE * math.sqrt(tol)
+
+
 class _System:
     """(I + ΦᵀCΦ)β = ΦᵀCY in whitened arrays, whose plain inner products are those of the problem."""
 
-    def __init__(self, problem: DualProblem, features: GridFeatures | PairFeatures) -> None:
+    def __init__(self, problem: DualProblem, features: ThinFeatures) -> None:
         self.problem, self.features = problem, features
         xp = namespace(problem.Y)
         self.direction: Any = None  # of the constants, column by column, of norm 1
         if problem.fit_intercept:
-            ones = observed_only(xp.ones_like(problem.Y), problem.measure)
-            root = problem.gram.left_root
-            direction = ones if root is None else ones * root[:, None]
+            direction = observed_only(problem.gram.whiten(xp.ones_like(problem.Y)), problem.measure)
             size = xp.sqrt(xp.sum(direction * direction, axis=0))
             self.direction = direction / xp.where(size > 0, size, xp.ones_like(size))[None, :]
         self.targets = self.project(problem.gram.whiten(problem.Y))
@@ -117,7 +121,7 @@ class _System:
         problem, gram = self.problem, self.problem.gram
         observed = problem.measure.observed
         i, j = np.nonzero(np.ones(problem.shape, bool) if observed is None else observed)
-        matrix = problem.scale * gram.left.to_dense()[np.ix_(i, i)] * gram.right.to_dense()[np.ix_(j, j)]
+        matrix = problem.scale * gram.entries(i, j)
         matrix[np.diag_indices_from(matrix)] += 1
         columns = gram.whiten(problem.Y)[i, j][:, None]
         if self.direction is not None:
@@ -170,9 +174,10 @@ class _DiagonalPreconditioner:
         self.features = system.features
         self.diagonal = 1 + self.features.spectrum
         self.constant: Any = None
+        xp = namespace(self.diagonal)
         if system.direction is not None:
-            xp = namespace(self.diagonal)
             self.constant = self.features.constant(system.direction)
+        if self.constant is not None:
             along = self.features.contract(self.constant * self.constant / self.diagonal)
             most = 1 - 1e-8 * xp.ones_like(along)  # it is below 1 but for rounding and missing entries
             self.gain = (self.constant / self.diagonal) / (1 - xp.minimum(along, most))
@@ -215,7 +220,7 @@ class _BlockPreconditioner:
         return answer
 
 
-def _leading(features: GridFeatures | PairFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
+def _leading(features: ThinFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return for components with the same block how many left indices a each right index b has in it.
 
     They are those of the largest D_ab, unless these are small.
@@ -233,8 +238,7 @@ def _leading(features: GridFeatures | PairFeatures) -> list[tuple[np.ndarray, np
     return leading
 
 
-def _price(features: GridFeatures | PairFeatures) -> float:
+def _price(features: ThinFeatures) -> float:
     """Return how many steps may remain before an exact block is worth its time, in steps."""
-    n = features.left.shape[0]
     sizes = [int(counts.sum()) for _, counts in _leading(features)]
-    return PATIENCE + BLOCK_PRICE * sum((n + size / 3) * size**2 for size in sizes) / features.work
+    return PATIENCE + BLOCK_PRICE * sum((features.n_rows + size / 3) * size**2 for size in sizes) / features.work

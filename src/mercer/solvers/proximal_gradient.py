@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer._params import check_number
 from mercer.backend import namespace
-from mercer.linalg import PairGram
+from mercer.linalg import memory_budget
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 
@@ -54,6 +54,10 @@ class ProximalGradient(Solver):
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
 
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        limit = min(STORED_GRAM_LIMIT, memory_budget())
+        return problem.with_gram(problem.gram.stored(limit))  # products are several times faster
+
     @staticmethod
     def _start(problem: DualProblem) -> Any:
         """Return the dual array of h = 0 for smooth losses, near the optimum where λ is large, and zeros for others."""
@@ -64,9 +68,7 @@ class ProximalGradient(Solver):
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         xp = namespace(problem.Y)
-        pairs = isinstance(problem.gram.left, PairGram)  # fast without its matrix, and it would not store it
-        if not pairs and 8 * problem.shape[0] ** 2 <= STORED_GRAM_LIMIT:
-            problem.gram.left.to_dense(STORED_GRAM_LIMIT)  # products are several times faster from now on
+        problem = self.prepare(problem)
         norm = problem.scale * problem.gram.norm2()
         step = 1 / norm if norm > 0 else 1.0
         A = problem.feasible(self._start(problem) if init is None else init)

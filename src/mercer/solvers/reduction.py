@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mercer.kernels.gram import KernelGram
-from mercer.linalg import KroneckerEigen
+from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, SolverResult
 
-__all__ = ["FIRST_SHARE", "Reduced", "solve_reduced", "thin_eigen"]
+__all__ = ["FIRST_SHARE", "Reduced", "prepared", "solve_reduced"]
 
 #: part of the kernel to leave out first, in units of tol: the bound behind it is so cautious that gaps hardly notice
 FIRST_SHARE = 1.0
-#: samples up to which the Gram matrix is stored at once
-FEW_ROWS = 1000
+#: bytes up to which a Gram matrix is stored at once: certificates need all of it, and columns one by one cost more
+STORED_AT_ONCE = 8 * 1000**2
 
 
 class Reduced(NamedTuple):
@@ -28,25 +27,21 @@ class Reduced(NamedTuple):
     intercept: Any = None
 
 
-def thin_eigen(problem: DualProblem, share: float) -> KroneckerEigen:
-    """Return eigenbases of the Gram operator that leave out a part too small to matter.
+def prepared(problem: DualProblem, share: float) -> DualProblem:
+    """Return the problem with a spectral form of its Gram operator that leaves out too little to matter.
 
-    What is left out changes predictions by at most ``share`` × (unit of y/α) × |α|, because the operator norm of
-    the rest times 1/(λn) is at most ``share·problem.unit``.
+    See :meth:`DualProblem.tolerance` for ``share``. It serves the same problem with a larger λ, too.
     """
-    left = problem.gram.left
-    if isinstance(left, KernelGram) and left.shape[0] <= FEW_ROWS:
-        left.to_dense()  # certificates need all of it; columns one by one would cost more
-    return problem.gram.eigh(share * problem.unit / problem.scale)
+    return problem.with_gram(problem.gram.stored(STORED_AT_ONCE).decomposed(problem.tolerance(share)))
 
 
 def solve_reduced(
     problem: DualProblem,
     init: Any,
     monitor: Monitor,
-    iterate: Callable[[KroneckerEigen, Any, int], Reduced],
+    iterate: Callable[[DualProblem, Spectral, Any, int], Reduced],
 ) -> SolverResult:
-    """Run ``iterate(eigen, A, n_iter)`` on thinner, then thicker eigenbases until the exact gap is within tol.
+    """Run ``iterate(problem, spectral, A, n_iter)`` on thinner, then thicker eigenbases until the exact gap is in tol.
 
     Parameters
     ----------
@@ -62,11 +57,11 @@ def solve_reduced(
     tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
     share, A, n_iter = FIRST_SHARE * tol, init, 0
     while True:
-        eigen = thin_eigen(problem, share)
-        A, n_iter, reduced_gap, stalled, b = iterate(eigen, A, n_iter)
+        problem = prepared(problem, share)
+        spectral = problem.gram.spectral(problem.tolerance(share))
+        A, n_iter, reduced_gap, stalled, b = iterate(problem, spectral, A, n_iter)
         certificate = problem.certificate(A, b=b)
-        whole = eigen.left.trace_left_out + eigen.right.trace_left_out == 0
-        blame_reduction = certificate.relative_gap > tol >= reduced_gap and not whole
+        blame_reduction = certificate.relative_gap > tol >= reduced_gap and spectral.left_out > 0
         if not blame_reduction or n_iter >= max_iter or monitor.stopped:
             return monitor.result(A, certificate, n_iter, "stalled" if stalled else None)
         share *= 1e-2

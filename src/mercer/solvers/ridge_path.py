@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer import linalg
 from mercer._params import check_number
-from mercer.backend import as_like, eigh, is_numpy, to_numpy
+from mercer.backend import as_like, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
-from mercer.linalg import LinearOperator, LowRank, complete_eigenbasis, pivoted_cholesky
+from mercer.linalg import CentredBasis, Gram
 from mercer.problems import DualProblem
 from mercer.solvers.spectral_filter import ACCURACY, CompressedSpectrum, compress_spectrum
 
-__all__ = ["InputSpectrum", "OutputSpectrum", "RidgePath", "check_alphas", "input_spectrum", "output_spectrum"]
+__all__ = ["OutputSpectrum", "RidgePath", "check_alphas", "input_basis", "output_spectrum"]
 
 #: numbers of one working array of the leave-one-out pass, so that a few of them stay small
 BLOCK_ENTRIES = 2**21
@@ -26,15 +25,6 @@ GROUP_RATIO = 8.0
 LEFT_OUT = 1e-4
 #: least room, one minus the leverage, that a residual is divided by
 LEAST_ROOM = 1e-12
-
-
-class InputSpectrum(NamedTuple):
-    """Eigenpairs of the whitened input Gram, orthogonal to the intercept's unit vector where there is one."""
-
-    values: np.ndarray  #: (r,), ascending
-    vectors: np.ndarray  #: (n, r)
-    constant: np.ndarray | None  #: (n,), the unit vector of the intercept
-    complete: bool  #: whether the vectors span all that is orthogonal to ``constant``
 
 
 class OutputSpectrum(NamedTuple):
@@ -86,15 +76,15 @@ class RidgePath:
         problem: DualProblem,
         alphas: Any,
         *,
-        inputs: InputSpectrum | None = None,
+        inputs: CentredBasis | None = None,
         outputs: OutputSpectrum | None = None,
     ) -> None:
         check_complete(problem)
         self.problem = problem
         self.alphas = check_alphas(alphas)
-        self.outputs = output_spectrum(problem, problem.gram.right) if outputs is None else outputs
+        self.outputs = output_spectrum(problem, problem.gram) if outputs is None else outputs
         if inputs is None:
-            inputs = input_spectrum(problem, problem.gram.left, self.alphas, float(self.outputs.values[0]))
+            inputs = input_basis(problem, problem.gram, self.alphas, float(self.outputs.values[0]))
         self.inputs = inputs
         n, sigma, tau = problem.shape[0], self.inputs.values, self.outputs.values
         top = float(sigma[-1]) if len(sigma) else 0.0
@@ -251,7 +241,12 @@ class RidgePath:
 
 
 def check_complete(problem: DualProblem) -> None:
-    """Refuse a mask, which couples the nodes."""
+    """Refuse a mask, which couples the nodes, and kernels that do not decompose."""
+    if not problem.gram.decomposes:
+        raise UnsupportedError(
+            "Closed-form leave-one-out and generalised cross-validation need a kernel that decomposes into "
+            f"k_X(x, z)·K_Θ; the Gram operator is {problem.gram!r}. Use cross-validation by folds."
+        )
     if problem.measure.observed is not None:
         raise UnsupportedError(
             "Closed-form leave-one-out and generalised cross-validation need a complete grid: missing entries couple "
@@ -267,52 +262,17 @@ def check_alphas(alphas: Any) -> np.ndarray:
     return values
 
 
-def output_spectrum(problem: DualProblem, right: LinearOperator) -> OutputSpectrum:
-    """Return the eigenpairs of a whitened output Gram, the largest first, and the targets in them."""
+def output_spectrum(problem: DualProblem, gram: Gram) -> OutputSpectrum:
+    """Return the eigenpairs of the whitened output Gram, the largest first, and the targets in them."""
     targets = to_numpy(problem.gram.whiten(problem.Y)).astype(float)
-    constant = _constant(problem)
-    if constant is not None:
+    if problem.fit_intercept:
+        constant = np.sqrt(to_numpy(problem.sample_weight).astype(float) / problem.shape[0])
         targets = targets - np.outer(constant, constant @ targets)
-    tau, vectors = complete_eigenbasis(right)
+    tau, vectors = gram.output_basis()
     return OutputSpectrum(tau, vectors, targets @ vectors)
 
 
-def input_spectrum(problem: DualProblem, left: LinearOperator, alphas: np.ndarray, tau: float) -> InputSpectrum:
-    """Return the eigenpairs of a whitened input Gram: thin where its rank is small for all λ/τ at hand."""
-    n, constant = problem.shape[0], _constant(problem)
-    factor = None
-    if isinstance(left, LowRank):
-        factor = to_numpy(left.factor).astype(float)
-    elif n > 100 and is_numpy(left.like) and hasattr(left, "column"):
-        tolerance = LEFT_OUT * float(np.min(alphas)) * n / max(tau, np.finfo(float).tiny)
-        factor = pivoted_cholesky(left, tolerance, max_rank=n // 4)
-    if factor is not None:
-        if constant is not None:
-            factor = factor - np.outer(constant, constant @ factor)
-        eigen = linalg.eigh(LowRank(factor))
-        complete = eigen.vectors.shape[1] >= n - problem.fit_intercept
-        return InputSpectrum(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
-    gram = np.asarray(to_numpy(left.to_dense(max_bytes=2**34)), dtype=float)
-    if constant is None:
-        sigma, vectors = eigh(gram)
-        return InputSpectrum(np.maximum(sigma, 0), vectors, None, True)
-    # a reflection that maps the constant to the first axis: the others span what is orthogonal to it
-    mirror = constant.copy()
-    mirror[0] += 1.0
-    mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
-    along = gram @ mirror
-    along -= 0.5 * (mirror @ along) * mirror
-    gram = gram - np.outer(mirror, along)
-    gram -= np.outer(along, mirror)
-    sigma, reflected = eigh(gram[1:, 1:])
-    rows = np.zeros((n - 1, n))
-    rows[:, 1:] = reflected.T
-    rows -= np.outer(rows @ mirror, mirror)
-    return InputSpectrum(np.maximum(sigma, 0), rows.T, constant, True)
-
-
-def _constant(problem: DualProblem) -> np.ndarray | None:
-    """The unit vector of the intercept in whitened coordinates, None without an intercept."""
-    if not problem.fit_intercept:
-        return None
-    return np.sqrt(to_numpy(problem.sample_weight).astype(float) / problem.shape[0])
+def input_basis(problem: DualProblem, gram: Gram, alphas: np.ndarray, tau: float) -> CentredBasis:
+    """Return the eigenpairs of the whitened input Gram: thin where its rank is small for all λ/τ at hand."""
+    smallest = float(np.min(alphas)) / problem.scale / problem.alpha  # λn
+    return gram.input_basis(LEFT_OUT * smallest / max(tau, np.finfo(float).tiny), problem.fit_intercept)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
+from mercer.backend import as_like, device, machine_epsilon, namespace, to_numpy
 from mercer.exceptions import MercerError
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import (
@@ -268,18 +268,18 @@ class _Checker:
 
     def duplicated(self) -> tuple[DualProblem, DualProblem]:
         """The first row with twice its weight, and the first row twice."""
-        left, right, Y, weight = self.parts()
+        Y, weight = self.data()
         heavy = weight.copy()
         heavy[0] *= 2
-        rows = np.concatenate([[0], np.arange(len(weight))])
+        rows, nodes = np.concatenate([[0], np.arange(len(weight))]), np.arange(Y.shape[1])
         return (
-            self.rebuild(left, right, Y, self.problem.measure, heavy),
-            self.rebuild(left[np.ix_(rows, rows)], right, Y[rows], self.problem.measure, weight[rows]),
+            self.rebuild(rows[1:], nodes, Y, self.problem.measure, heavy),
+            self.rebuild(rows, nodes, Y[rows], self.problem.measure, weight[rows]),
         )
 
     def split(self) -> DualProblem:
         """The last node as two of a third and two thirds of its weight."""
-        left, right, Y, weight = self.parts()
+        Y, weight = self.data()
         measure = self.problem.measure
         points, node_weights = to_numpy(measure.points), to_numpy(measure.weights)
         nodes = np.concatenate([np.arange(len(measure)), [len(measure) - 1]])
@@ -287,27 +287,20 @@ class _Checker:
         node_weights[-2] /= 3
         node_weights[-1] *= 2 / 3
         finer = Measure(points[nodes], node_weights)
-        return self.rebuild(left, right[np.ix_(nodes, nodes)], Y[:, nodes], finer, weight)
+        return self.rebuild(np.arange(len(weight)), nodes, Y[:, nodes], finer, weight)
 
-    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Both Gram matrices without weights, the targets with NaN for the mask, and the sample weights."""
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """The targets with NaN for the mask, and the sample weights."""
         problem = self.problem
-        gram = problem.gram
-        left, right = to_numpy(gram.left.to_dense()), to_numpy(gram.right.to_dense())
-        if gram.left_root is not None:
-            root = to_numpy(gram.left_root)
-            left = left / root[:, None] / root
-        if gram.right_root is not None:
-            root = to_numpy(gram.right_root)
-            right = right / root[:, None] / root
         Y = np.array(to_numpy(problem.Y))
         if problem.measure.observed is not None:
             Y[~to_numpy(problem.measure.observed)] = np.nan
-        return left, right, Y, np.array(to_numpy(problem.sample_weight))
+        return Y, np.array(to_numpy(problem.sample_weight))
 
-    def rebuild(self, left: Any, right: Any, Y: Any, measure: Measure, weight: Any) -> DualProblem:
+    def rebuild(self, rows: np.ndarray, nodes: np.ndarray, Y: Any, measure: Measure, weight: Any) -> DualProblem:
+        """The problem on some rows and nodes, with repetitions."""
         problem, like = self.problem, self.problem.Y
-        Y = as_like(Y, like)
-        gram = Kronecker(Dense(as_like(left, like)), Dense(as_like(right, like)))
+        xp = namespace(like)
+        gram = problem.gram.taken(*(xp.asarray(index, device=device(like)) for index in (rows, nodes)))
         plain = Measure(as_like(measure.points, like), as_like(measure.weights, like))
-        return DualProblem(gram, problem.loss, Y, plain, problem.alpha, weight, problem.fit_intercept)
+        return DualProblem(gram, problem.loss, as_like(Y, like), plain, problem.alpha, weight, problem.fit_intercept)

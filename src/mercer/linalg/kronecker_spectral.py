@@ -1,0 +1,86 @@
+"""The spectral form of K_X ⊗ K_Θ: two thin eigenbases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from mercer.backend import namespace
+from mercer.linalg.eigen import Eigen
+from mercer.linalg.spectral import Spectral
+
+__all__ = ["KroneckerSpectral"]
+
+
+class KroneckerSpectral(Spectral):
+    """Eigenvectors S^-½u_a ⊗ W^-½v_b from those of the whitened factors, with eigenvalues σ_a τ_b, shape (r, q).
+
+    Parameters
+    ----------
+    left, right : Eigen
+        Eigenpairs of the whitened factors, of sizes n and m.
+    row_root, column_root : array or None
+        Roots of the weights s and w.
+    """
+
+    def __init__(self, left: Eigen, right: Eigen, row_root: Any = None, column_root: Any = None) -> None:
+        self.left, self.right = left, right
+        self.spectrum = left.values[:, None] * right.values[None, :]
+        xp = namespace(self.spectrum)
+        trace_left, trace_right = (float(xp.sum(part.values)) + part.trace_left_out for part in (left, right))
+        self.left_out = left.trace_left_out * trace_right + right.trace_left_out * trace_left
+        U, V = left.vectors, right.vectors
+        self._left_in = U if row_root is None else U * row_root[:, None]
+        self._left_back = U if row_root is None else U / row_root[:, None]
+        self._right_in = V if column_root is None else V * column_root[:, None]
+        self._right_back = V if column_root is None else V / column_root[:, None]
+        self._ones = xp.sum(self._left_in, axis=0)  # Uᵀ S^½ 1
+        (n, r), (m, q) = U.shape, V.shape
+        self._right_first = q * (r + m) < r * m  # the cheaper order of the two products for a block of rows
+
+    def factors(self) -> tuple[Any, Any]:
+        """Return Φ (n, r) and Ψ (m, q) with ΦΦᵀ = K_X and ΨΨᵀ = K_Θ, without weights."""
+        xp = namespace(self.spectrum)
+        return self._left_back * xp.sqrt(self.left.values), self._right_back * xp.sqrt(self.right.values)
+
+    def analyse(self, array: Any) -> Any:
+        return self._left_in.T @ (array @ self._right_in)
+
+    def synthesise(self, coordinates: Any) -> Any:
+        return self._left_back @ (coordinates @ self._right_back.T)
+
+    def spread(self, coordinates: Any) -> Any:
+        return coordinates if self._right_first else coordinates @ self._right_back.T
+
+    def rows(self, spread: Any, block: slice, out: Any) -> None:
+        left = self._left_back[block]
+        if self._right_first:
+            np.matmul(left @ spread, self._right_back.T, out=out)
+        else:
+            np.matmul(left, spread, out=out)
+
+    def part(self, array: Any, block: slice) -> Any:
+        return self._left_in[block].T @ (array @ self._right_in if self._right_first else array)
+
+    def collect(self, total: Any) -> Any:
+        return total if self._right_first else total @ self._right_in
+
+    def constant(self, row: Any) -> Any:
+        return self._ones[:, None] * (row @ self._right_in)[None, :]
+
+    def constant_sums(self, coordinates: Any) -> Any:
+        return self._right_in @ (self._ones @ coordinates)
+
+    def constant_solver(self, gain: Any, weights: Any, total: float, design: Any = None) -> Callable[[Any], Any]:
+        xp = namespace(self.spectrum)
+        inside = xp.sum(gain * (self._ones * self._ones)[:, None], axis=0)
+        if design is not None:
+            right = design @ self._right_in
+            factor = scipy.linalg.cho_factor(total * ((design * weights) @ design.T) - (right * inside) @ right.T)
+            return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+        # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside
+        change, back = 1 / (total - inside) - 1 / total, self._right_back
+        return lambda rhs: rhs / (total * weights) + back @ (change * (rhs @ back))

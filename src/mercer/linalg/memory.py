@@ -1,0 +1,85 @@
+"""How much memory one operation may take: a share of the machine's, unless the user says otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from mercer._params import check_number
+from mercer.exceptions import UnsupportedError
+
+__all__ = ["memory_budget", "memory_limit", "require_memory"]
+
+#: share of the memory of the machine that an operation may take
+SHARE = 0.5
+#: what is assumed where the machine does not tell, in bytes
+UNKNOWN = 2**33
+#: where Linux says how much memory a container may take
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
+
+
+def memory_budget() -> int:
+    """Return the bytes that one operation may take: half of the machine's (or container's) memory by default.
+
+    Matrices that would need more are refused with a remedy, or replaced by products where an algorithm can do with
+    them. :func:`memory_limit` sets another budget.
+
+    Examples
+    --------
+    >>> with memory_limit(2**30):
+    ...     memory_budget()
+    1073741824
+    """
+    limit = _limit.get()
+    return int(SHARE * _machine_memory()) if limit is None else limit
+
+
+@contextmanager
+def memory_limit(size: int) -> Iterator[None]:
+    """Set the budget, in bytes, for what is computed inside a ``with`` block of this thread.
+
+    Parameters
+    ----------
+    size : int
+        Bytes, for instance ``4 * 2**30``.
+    """
+    check_number("memory_limit", "size", size, low=1, strict=False, integer=True, hint="It is a number of bytes.")
+    token = _limit.set(int(size))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def require_memory(size: float, what: str, remedy: str) -> None:
+    """Refuse an operation that needs more bytes than the budget has."""
+    budget = memory_budget()
+    if size > budget:
+        raise UnsupportedError(
+            f"{what} would need {size / 2**30:.1f} GiB, more than the memory budget of {budget / 2**30:.1f} GiB. "
+            f"{remedy} (mercer.linalg.memory_limit sets another budget.)"
+        )
+
+
+def _machine_memory() -> int:
+    sizes = [_physical_memory(), _container_memory()]
+    return min((size for size in sizes if size is not None), default=UNKNOWN)
+
+
+def _physical_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        return None
+
+
+def _container_memory() -> int | None:
+    try:
+        return int(CONTAINER_LIMIT.read_text())
+    except (OSError, ValueError):  # no container, or "max"
+        return None

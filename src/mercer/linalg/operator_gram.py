@@ -1,0 +1,195 @@
+"""Gram operators of kernels that do not decompose, of explicit features, and sums of Gram operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mercer.backend import namespace, require_numpy
+from mercer.exceptions import DataError
+from mercer.linalg.eigen import congruence
+from mercer.linalg.flat import FlatGram
+from mercer.linalg.gram import Gram
+from mercer.linalg.operators import PSD, LinearOperator, LowRank
+
+__all__ = ["FeatureGram", "OperatorGram", "SumGram"]
+
+#: bytes of kernel values that are made, used and thrown away
+BLOCK_BYTES = 2**25
+
+
+class OperatorGram(FlatGram):
+    """(𝐊A)_i = Σ_j K(x_i, x_j) a_j for a kernel whose values are p × p matrices, evaluated on demand.
+
+    Products are made some rows at a time and never form the (n·p)² matrix unless it is stored (:meth:`stored`); thin
+    bases come from a pivoted Cholesky factorisation, which looks at few columns.
+
+    Parameters
+    ----------
+    blocks : callable
+        (X, Z) ↦ K(x_i, z_j), an array of shape (len(X), len(Z), p, p).
+    X : array of shape (n, d)
+        Inputs (NumPy).
+    n_outputs : int
+        p.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turn = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> def blocks(X, Z):
+    ...     return np.exp(-((X - Z.T) ** 2))[:, :, None, None] * turn
+    >>> OperatorGram(blocks, np.array([[0.0], [9.0]]), 2) @ np.array([[1.0, 0.0], [0.0, 1.0]])
+    array([[2., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(self, blocks: Callable[[Any, Any], Any], X: Any, n_outputs: int) -> None:
+        super().__init__(_BlockMatrix(blocks, X, n_outputs), (len(X), n_outputs))
+
+
+class FeatureGram(FlatGram):
+    """𝐊 = ΦΦᵀ for explicit features Φ(x_i) of shape (m, D): a thin factor is all that is stored.
+
+    Parameters
+    ----------
+    features : array of shape (n, m, D)
+        Φ(x_i), for which h(x) = Φ(x)w with w ∈ R^D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> FeatureGram(np.ones((2, 1, 3))) @ np.ones((2, 1))
+    array([[6.],
+           [6.]])
+    """
+
+    def __init__(self, features: Any) -> None:
+        if features.ndim != 3:
+            raise DataError(f"FeatureGram: features must have shape (n, m, D); got {tuple(features.shape)}.")
+        n, m, size = features.shape
+        super().__init__(LowRank(namespace(features).reshape(features, (n * m, size))), (n, m))
+
+
+class SumGram(FlatGram):
+    """A sum of Gram operators on arrays of one shape: products add, solves take conjugate gradients.
+
+    Parameters
+    ----------
+    terms : sequence of Gram
+        Without weights.
+    """
+
+    def __init__(self, terms: Sequence[Gram]) -> None:
+        terms = list(terms)
+        if len({term.array_shape for term in terms}) != 1:
+            raise DataError(f"SumGram: the terms must act on arrays of one shape; got {terms!r}.")
+        super().__init__(_Sum(terms), terms[0].array_shape)
+
+
+class _BlockMatrix(LinearOperator):
+    """D𝐊D with 𝐊 the n·p × n·p matrix of a matrix-valued kernel, evaluated on demand, and D diagonal."""
+
+    tags = PSD
+
+    def __init__(self, blocks: Callable[[Any, Any], Any], X: np.ndarray, p: int, scale: Any = None) -> None:
+        require_numpy("OperatorGram", "Convert X with numpy.asarray.", X)
+        self.blocks, self.X, self.p, self.scale = blocks, X, p, scale
+
+    @property
+    def shape(self):
+        return (len(self.X) * self.p, len(self.X) * self.p)
+
+    @property
+    def like(self):
+        return self.X
+
+    @property
+    def adjoint(self):
+        return self
+
+    def _rows(self, first: int, stop: int) -> np.ndarray:
+        """The matrix on the samples first, ..., stop − 1."""
+        values = np.asarray(self.blocks(self.X[first:stop], self.X))
+        expected = (stop - first, len(self.X), self.p, self.p)
+        if values.shape != expected:
+            raise DataError(f"OperatorGram: the kernel must return shape {expected}; got {values.shape}.")
+        matrix = values.transpose(0, 2, 1, 3).reshape((stop - first) * self.p, -1)
+        if self.scale is None:
+            return matrix
+        return matrix * self.scale[first * self.p : stop * self.p, None] * self.scale
+
+    def apply(self, array):
+        step = max(1, BLOCK_BYTES // max(8 * self.p**2 * len(self.X), 1))
+        parts = [self._rows(k, min(k + step, len(self.X))) @ array for k in range(0, len(self.X), step)]
+        return np.concatenate(parts)
+
+    def diagonal(self):
+        own = [np.diagonal(np.asarray(self.blocks(x[None, :], x[None, :]))[0, 0]) for x in self.X]
+        values = np.concatenate(own) if own else np.zeros(0)
+        return values if self.scale is None else values * self.scale**2
+
+    def column(self, index: int) -> Any:
+        sample, component = divmod(index, self.p)
+        values = np.asarray(self.blocks(self.X, self.X[sample : sample + 1]))[:, 0, :, component].reshape(-1)
+        return values if self.scale is None else values * self.scale * self.scale[index]
+
+    def _dense(self):
+        return self._rows(0, len(self.X))
+
+
+class _Sum(LinearOperator):
+    """The whitened matrices of several Gram operators, added."""
+
+    tags = PSD
+
+    def __init__(self, terms: Sequence[Gram], scale: Any = None) -> None:
+        self.terms, self.scale = list(terms), scale
+
+    @property
+    def shape(self):
+        return self.terms[0].shape
+
+    @property
+    def like(self):
+        return self.terms[0].like
+
+    @property
+    def adjoint(self):
+        return self
+
+    def _scaled(self, flat: Any) -> Any:
+        return flat if self.scale is None else flat * self.scale[:, None]
+
+    def apply(self, array):
+        xp = namespace(array)
+        columns = self._scaled(array)
+        shape = self.terms[0].array_shape
+
+        def one(column: Any) -> Any:
+            images = [term @ xp.reshape(column, shape) for term in self.terms]
+            return xp.reshape(reduce(lambda a, b: a + b, images), (-1, 1))
+
+        return self._scaled(xp.concat([one(columns[:, k]) for k in range(columns.shape[1])], axis=1))
+
+    def diagonal(self):
+        values = reduce(lambda a, b: a + b, [term.diagonal() for term in self.terms])
+        return values if self.scale is None else values * self.scale**2
+
+    def _dense(self):
+        matrix = reduce(lambda a, b: a + b, [term.to_dense() for term in self.terms])
+        return matrix if self.scale is None else matrix * self.scale[:, None] * self.scale[None, :]
+
+
+@congruence.register
+def _(operator: _BlockMatrix, scale: Any) -> LinearOperator:
+    both = scale if operator.scale is None else operator.scale * scale
+    return _BlockMatrix(operator.blocks, operator.X, operator.p, both)
+
+
+@congruence.register
+def _(operator: _Sum, scale: Any) -> LinearOperator:
+    return _Sum(operator.terms, scale if operator.scale is None else operator.scale * scale)

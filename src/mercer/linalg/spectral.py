@@ -1,0 +1,84 @@
+"""The spectral form of a Gram operator: what solvers that work in an eigenbasis may ask of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from mercer.exceptions import UnsupportedError
+
+__all__ = ["Spectral"]
+
+
+class Spectral(ABC):
+    """Orthonormal eigenvectors u_k of a Gram operator in the weighted geometry: 𝐊 ≈ Σ_k d_k ⟨u_k, ·⟩ u_k.
+
+    ``analyse`` and ``synthesise`` go from (n, m) arrays to coordinates and back, as arrays of the shape of
+    ``spectrum``. Algorithms that pass over blocks of rows, to stay in cache, use :meth:`spread` and :meth:`rows`
+    instead of ``synthesise``, and :meth:`part` and :meth:`collect` instead of ``analyse``. Arrays whose rows are all
+    equal, which is what an intercept adds, have coordinates of their own: :meth:`constant` and :meth:`constant_sums`.
+    """
+
+    #: eigenvalues d_k, in the shape of coordinates
+    spectrum: Any
+    #: bound on the trace, hence the norm, of what is not represented
+    left_out: float
+
+    @property
+    def rank(self) -> int:
+        """Number of eigenpairs."""
+        size = 1
+        for length in self.spectrum.shape:
+            size *= int(length)
+        return size
+
+    def factors(self) -> tuple[Any, Any]:
+        """Return Φ (n, r) and Ψ (m, q) with 𝐊 ≈ ΦΦᵀ ⊗ ΨΨᵀ without weights, where the operator decomposes."""
+        raise UnsupportedError(f"{type(self).__name__} belongs to a Gram operator that does not decompose.")
+
+    # -- whole arrays ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def analyse(self, array: Any) -> Any:
+        """Return the coordinates ⟨u_k, A⟩ of an (n, m) array."""
+
+    @abstractmethod
+    def synthesise(self, coordinates: Any) -> Any:
+        """Return Σ_k c_k u_k, shape (n, m)."""
+
+    # -- blocks of rows ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def spread(self, coordinates: Any) -> Any:
+        """Return coordinates in the form that :meth:`rows` takes them, whatever that is."""
+
+    @abstractmethod
+    def rows(self, spread: Any, block: slice, out: Any) -> None:
+        """Write the rows ``block`` of the array with these coordinates to ``out``, of shape (rows, m)."""
+
+    @abstractmethod
+    def part(self, array: Any, block: slice) -> Any:
+        """Return what the rows ``block`` of an array, given alone, add to its coordinates, for :meth:`collect`."""
+
+    @abstractmethod
+    def collect(self, total: Any) -> Any:
+        """Return the coordinates from the sum of all parts."""
+
+    # -- constants ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def constant(self, row: Any) -> Any:
+        """Return the coordinates of the array whose rows are all ``row``, of shape (m,)."""
+
+    @abstractmethod
+    def constant_sums(self, coordinates: Any) -> Any:
+        """Return w_j Σ_i s_i a_ij of the array a with these coordinates, shape (m,): the adjoint of ``constant``."""
+
+    @abstractmethod
+    def constant_solver(self, gain: Any, weights: Any, total: float, design: Any = None) -> Callable[[Any], Any]:
+        """Return rhs ↦ ν, the solution of E(total·diag(weights) − Cᵀ diag(gain) C)Eᵀ ν = rhs.
+
+        C is :meth:`constant` and E a design of shape (k, m), the identity by default: the system behind a ridge step
+        with an intercept.
+        """
