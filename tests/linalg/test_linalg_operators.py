@@ -139,14 +139,12 @@ def test_congruence_keeps_structure(xp):
     scale = np.sqrt(S)
     factor = RNG.normal(size=(N, 2))
     x = xp.asarray(X)
-    stored = Gaussian(0.7).gram(x)
-    stored.to_dense()
     cases = [
         (Dense(xp.asarray(K), PSD), Dense, K),
         (LowRank(xp.asarray(factor)), LowRank, factor @ factor.T),
-        (Gaussian(0.7).gram(x), KernelGram, Gaussian(0.7)(X)),
+        (KernelGram(Gaussian(0.7), x), KernelGram, Gaussian(0.7)(X)),
         (KernelGram(Gaussian(0.7), x, xp.asarray(scale)), KernelGram, Gaussian(0.7)(X) * np.outer(scale, scale)),
-        (stored, Dense, Gaussian(0.7)(X)),
+        (Gaussian(0.7).gram(x).stored(), Dense, Gaussian(0.7)(X)),
         (kronecker(xp), Dense, np.kron(K, T)),
     ]
     for operator, kind, matrix in cases:

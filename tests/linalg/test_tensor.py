@@ -71,7 +71,7 @@ def test_as_the_right_factor_of_a_kronecker_operator(tensor):
     structured = Kronecker(left, tensor, None, weights)
     array = RNG.normal(size=(4, 18))
     np.testing.assert_allclose(structured @ array, plain @ array, atol=1e-10)
-    np.testing.assert_allclose(structured.solve(0.3, array), plain.solve(0.3, array), atol=1e-9)
+    np.testing.assert_allclose(structured.shifted_solve(0.3, array), plain.shifted_solve(0.3, array), atol=1e-9)
 
 
 def test_without_components_there_is_nothing():

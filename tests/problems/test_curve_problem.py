@@ -173,7 +173,7 @@ def test_a_curve_without_observations_changes_the_mean_only():
     """As on a grid: Σ_i s_i counts every curve."""
     rows = np.where(ROWS == 4, 3, ROWS)
     gram = BoundPairs(K_X, K_T, rows, POINTS).gram(X)
-    problem = curve_problem(gram, Square(), targets(), rows, 0.05)
+    problem = curve_problem(gram, Square(), targets(), rows, 0.05, n_curves=5)
     assert problem.alpha == pytest.approx(0.05 * 5 / 4)
 
 

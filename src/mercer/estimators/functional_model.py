@@ -151,6 +151,7 @@ class CurveSample:
             weights=weights,
             sample_weight=weight,
             fit_intercept=self.fit_intercept,
+            n_curves=len(curves),
         )
 
     def predictor(self, bound: Any, problem: DualProblem, result: Any) -> Predict:

@@ -95,8 +95,12 @@ class Kronecker(Gram):
         return GridFeatures(spectral.left, spectral.right, scale, observed)
 
     def taken(self, rows: Any, columns: Any) -> Gram:
-        parts = zip(self._given, (rows, columns), strict=True)
-        return Kronecker(*(Dense(operator.to_dense()[index, :][:, index], PSD) for operator, index in parts))
+        def block(operator: LinearOperator, index: Any) -> Dense:
+            matrix = operator.to_dense()
+            take = namespace(matrix).take
+            return Dense(take(take(matrix, index, axis=0), index, axis=1), PSD)
+
+        return Kronecker(block(self._given[0], rows), block(self._given[1], columns))
 
     def entries(self, rows: Any, columns: Any) -> Any:
         return self.left.to_dense()[np.ix_(rows, rows)] * self.right.to_dense()[np.ix_(columns, columns)]

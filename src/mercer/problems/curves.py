@@ -147,6 +147,7 @@ def curve_problem(
     weights: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = False,
+    n_curves: int | None = None,
 ) -> DualProblem:
     """Return the problem of curves that were observed at points of their own.
 
@@ -177,6 +178,8 @@ def curve_problem(
         s; ones by default.
     fit_intercept : bool, default=False
         Whether to add a free constant b ∈ R^p.
+    n_curves : int, optional
+        Their number, where the last of them may have no observation.
 
     Examples
     --------
@@ -194,7 +197,7 @@ def curve_problem(
     """
     check_number("curve_problem", "alpha", alpha, low=0)
     rows = np.asarray(rows)
-    n = int(rows.max(initial=-1)) + 1 if sample_weight is None else len(sample_weight)
+    n = int(rows.max(initial=-1)) + 1 if n_curves is None else n_curves
     counts = np.bincount(rows, minlength=n)
     weights = 1.0 / counts[rows] if weights is None else np.asarray(weights, dtype=float)
     _check_weights("curve_problem", rows, weights)

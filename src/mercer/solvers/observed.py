@@ -69,7 +69,8 @@ class _System:
         xp = namespace(problem.Y)
         self.direction: Any = None  # of the constants, column by column, of norm 1
         if problem.fit_intercept:
-            direction = observed_only(problem.gram.whiten(xp.ones_like(problem.Y)), problem.measure)
+            ones = xp.ones_like(problem.Y) * xp.sqrt(problem.sample_weight)[:, None]
+            direction = observed_only(ones, problem.measure)
             size = xp.sqrt(xp.sum(direction * direction, axis=0))
             self.direction = direction / xp.where(size > 0, size, xp.ones_like(size))[None, :]
         self.targets = self.project(problem.gram.whiten(problem.Y))
