@@ -88,6 +88,15 @@ class Loss(Params, ABC):
         """Return argmin_b Σ_i s_i L_i(u_i + b), shape (m,), where there is a formula for it, else None."""
         return None
 
+    @property
+    def of_values(self) -> Loss:
+        """The loss of the entries that have targets: itself, but for a loss of values and slopes."""
+        return self
+
+    def rewrap(self, loss: Loss) -> Loss:
+        """Return another loss in the role of this one: itself, but for losses that wrap one."""
+        return loss
+
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse targets or levels that the loss does not allow."""
 

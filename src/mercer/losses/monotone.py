@@ -19,7 +19,7 @@ class Monotone(Loss):
     """L(u) = L₀(u₁, …, u_m) + Σ_q v_q p_q (−u_{m+q})₊: the last columns are slopes, which should not be negative.
 
     L*(−a) = L₀*(−a₁, …, −a_m) on 0 ≤ a_{m+q} ≤ p_q, where p_q is the price of a slope and v_q its weight in the
-    measure; an infinite price forbids falling. It is what :class:`~mercer.problems.MonotoneProblem` hands to a solver.
+    measure; an infinite price forbids falling. It is what :func:`~mercer.problems.monotone_problem` hands to a solver.
 
     Parameters
     ----------
@@ -49,6 +49,15 @@ class Monotone(Loss):
     def has_conjugate(self) -> bool:
         """Whether the loss of the values has one."""
         return self.loss.has_conjugate
+
+    def rewrap(self, loss: Loss) -> Loss:
+        """Return the other loss of the values with the same price of falling."""
+        return Monotone(loss.of_values, self.price)
+
+    @property
+    def of_values(self) -> Loss:
+        """L₀."""
+        return self.loss
 
     def split(self, array: Any) -> tuple[Any, Any]:
         """Return the columns of values and those of slopes."""

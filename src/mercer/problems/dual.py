@@ -12,11 +12,10 @@ from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
-from mercer.losses.domain import node_mean
 from mercer.losses.prox import project_box
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
-from mercer.problems.intercept import best_intercept, zero_sum
+from mercer.problems.intercept import Intercept
 
 __all__ = ["DualProblem"]
 
@@ -47,8 +46,11 @@ class DualProblem:
         λ > 0.
     sample_weight : array of shape (n,), optional
         Positive weights; only their ratios matter.
-    fit_intercept : bool, default=False
-        Whether to add b(θ), free at each node.
+    fit_intercept : bool or Intercept, default=False
+        Whether to add b(θ), free at each node; another :class:`~mercer.problems.Intercept` is taken as it is.
+    values : DualProblem, optional
+        The problem of some of the entries, from which the scales of this one are taken, where the others have no
+        targets (see :func:`~mercer.problems.monotone_problem`).
     """
 
     def __init__(
@@ -59,7 +61,8 @@ class DualProblem:
         measure: Measure,
         alpha: float,
         sample_weight: Any = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool | Intercept = False,
+        values: DualProblem | None = None,
     ) -> None:
         check_number("DualProblem", "alpha", alpha, low=0)
         xp = namespace(Y)
@@ -81,8 +84,8 @@ class DualProblem:
             raise DataError("DualProblem: sample weights must be positive and finite; drop rows of weight 0.")
         loss.check_targets(Y, measure)
         self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
-        self.fit_intercept = fit_intercept
-        self.design: Any = None  # rows of what an intercept adds to predictions; None is the identity
+        self.intercept = Intercept() if fit_intercept is True else fit_intercept or None
+        self.values = values
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
@@ -109,12 +112,13 @@ class DualProblem:
         return share * self.unit / self.scale
 
     def with_loss(self, loss: Loss) -> DualProblem:
-        """Return the same problem with another loss; data and Gram operators are shared."""
-        loss.check_targets(self.Y, self.measure)
+        """Return the same problem with another loss; data and Gram operators are shared, and so are slopes."""
         other = copy.copy(self)
         for name in ("box", "null_model", "trivial", "unit"):  # they depend on the loss
             other.__dict__.pop(name, None)
-        other.loss = loss
+        other.loss = self.loss.rewrap(loss)
+        other.values = None if self.values is None else self.values.with_loss(other.loss.of_values)
+        other.loss.check_targets(self.Y, self.measure)
         return other
 
     # -- sizes and scales --------------------------------------------------------------------------------------
@@ -123,6 +127,16 @@ class DualProblem:
     def shape(self) -> tuple[int, int]:
         """Shape (n, m) of the dual array."""
         return tuple(self.Y.shape)
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether there is an intercept."""
+        return self.intercept is not None
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether some columns are slopes, which have a price or must not be negative, and no targets."""
+        return self.values is not None
 
     @property
     def scale(self) -> float:
@@ -137,14 +151,18 @@ class DualProblem:
     @cached_property
     def null_model(self) -> tuple[float, Any]:
         """Objective and values of the intercept-only model (h = 0)."""
+        if self.values is not None:
+            return self.values.null_model
         xp = namespace(self.Y)
         H = xp.zeros_like(self.Y)
-        b = self.intercept(H)
+        b = self.best_intercept(H)
         return self.risk(H, b), b
 
     @cached_property
     def trivial(self) -> bool:
         """Whether the intercept-only model fits perfectly (up to the rounding of b), so that it is optimal."""
+        if self.values is not None:
+            return self.values.trivial
         xp = namespace(self.Y)
         value, b = self.null_model
         error = float(xp.max(xp.abs(self.cut(self.Y - b[None, :]))))
@@ -156,6 +174,8 @@ class DualProblem:
 
         It has the unit of y/α, so that algorithms which use it are equivariant to the scale of y.
         """
+        if self.values is not None:
+            return self.values.unit
         xp = namespace(self.Y)
         H = xp.zeros_like(self.Y) + self.null_model[1][None, :]
         residual = self.cut(self.Y - H)
@@ -184,15 +204,18 @@ class DualProblem:
         return self.scale * (self.gram @ A)
 
     def risk(self, H: Any, b: Any) -> float:
-        """Return (1/n) Σ_i s_i L_i(h_i + b)."""
-        values = self.loss.value(self.Y, H + b[None, :], self.measure)
-        return float(self.sample_weight @ values) / self.Y.shape[0]
+        """Return (1/n) Σ_i s_i L_i(h_i + b), and what the intercept costs itself where it does."""
+        shifted = H if self.intercept is None else H + self.intercept.effect(b)[None, :]
+        values = self.loss.value(self.Y, shifted, self.measure)
+        risk = float(self.sample_weight @ values) / self.Y.shape[0]
+        return risk if self.intercept is None else risk + self.intercept.cost(self, b)
 
-    def intercept(self, H: Any, A: Any = None) -> Any:
-        """Return the best b for predictions H, zeros without an intercept; shape (m,). A may help to find it."""
-        if not self.fit_intercept:
-            return namespace(self.Y).zeros_like(self.Y[0, :])
-        return best_intercept(self.loss, self.Y, H, self.sample_weight, self.measure, A)
+    def best_intercept(self, H: Any, A: Any = None) -> Any:
+        """Return the best b for predictions H, zeros without an intercept. A may help to find it."""
+        if self.intercept is None:
+            Y = self.Y if self.values is None else self.values.Y
+            return namespace(Y).zeros_like(Y[0, :])
+        return self.intercept.best(self, H, A)
 
     def certificate(self, A: Any, H: Any = None, b: Any = None) -> Certificate:
         """Return the duality gap of a feasible A and of the model h_A with an intercept, its best one by default.
@@ -208,9 +231,10 @@ class DualProblem:
         """
         n = self.Y.shape[0]
         H = self.predict(A) if H is None else H
-        b = self.intercept(H, A) if b is None else b
+        candidates = [self.best_intercept(H)] if self.intercept is None else self.intercept.candidates(self, H, A, b)
+        risk, b = min(((self.risk(H, one), one) for one in candidates), key=lambda pair: pair[0])
         half_norm = self.inner(A, H) / (2 * n)
-        primal = self.risk(H, b) + half_norm
+        primal = risk + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
         dual = -float(self.sample_weight @ conjugates) / n - half_norm
         return Certificate(primal, dual, self.null_model[0], b)
@@ -226,37 +250,11 @@ class DualProblem:
                 return self.cut(project_box(+array, box.lower, box.upper))  # a copy, as it is overwritten
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
-        if not self.fit_intercept:
-            return prox(Z)
-        return zero_sum(prox, Z, self.sample_weight, self.measure, pointwise=self.loss.pointwise)[0]
+        return prox(Z) if self.intercept is None else self.intercept.project(self, prox, Z)
 
     def feasible(self, A: Any) -> Any:
         """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible."""
-        if not (self.fit_intercept and self.loss.sparse):
-            return self._nearest_feasible(A)
-        xp = namespace(A)
-        kept = copy.copy(self)
-        nonzero = A != 0
-        kept.measure = self.measure.restricted(
-            nonzero if self.measure.observed is None else nonzero & self.measure.observed
-        )
-        repaired = kept._nearest_feasible(A)
-        left_over = xp.max(xp.abs(self.sample_weight @ repaired))
-        if float(left_over) <= 1e-12 * float(xp.sum(self.sample_weight)) * max(float(xp.max(xp.abs(repaired))), 1e-300):
-            return repaired
-        return self._nearest_feasible(A)
-
-    def _nearest_feasible(self, A: Any) -> Any:
-        A = self.conjugate_prox(A, 0.0)
-        if not self.fit_intercept or self.loss.pointwise:
-            return A
-        xp = namespace(A)
-        A = self.cut(A - node_mean(A, self.sample_weight, self.measure)[None, :])  # what rounding has left
-        for digits in range(12, 0, -1):  # rounding may leave a row just outside its ball
-            if bool(xp.all(xp.isfinite(self.loss.conjugate(self.Y, A, self.measure)))):
-                break
-            A = A * (1 - 10.0**-digits)
-        return A
+        return self.conjugate_prox(A, 0.0) if self.intercept is None else self.intercept.feasible(self, A)
 
     # -- back to functions -------------------------------------------------------------------------------------
 

@@ -7,25 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.functions import interpolation_slopes
-from mercer.linalg import Gram, Kronecker, LowRank
+from mercer.linalg import FlatGram, Gram, LowRank
 from mercer.losses import Loss
 from mercer.losses.domain import observed_only
 from mercer.losses.monotone import Monotone
 from mercer.measures import Measure
-from mercer.problems.certificate import Certificate
 from mercer.problems.dual import DualProblem
-from mercer.problems.intercept import zero_sum
+from mercer.problems.intercept import Intercept
+from mercer.problems.zero_sum import zero_sum
 
-__all__ = ["MonotoneProblem"]
+__all__ = ["SlopedIntercept", "monotone_problem"]
 
 #: beyond the bounds of any dual variable
 FAR = 1e30
 
 
-class MonotoneProblem(DualProblem):
-    """A :class:`DualProblem` whose functions h(x) + b pay for falling between the nodes.
+def monotone_problem(
+    gram: Gram,
+    loss: Loss,
+    Y: np.ndarray,
+    measure: Measure,
+    alpha: float,
+    slope_measure: Measure,
+    price: float,
+    scale: np.ndarray,
+    sample_weight: Any = None,
+    fit_intercept: bool = False,
+) -> DualProblem:
+    """Return the :class:`DualProblem` whose functions h(x) + b pay for falling between the nodes.
 
     ::
 
@@ -34,7 +45,7 @@ class MonotoneProblem(DualProblem):
     with anchors (x̃_i, τ_q); p = ∞ forbids to fall at the anchors. Slopes of h are functionals like its values, so that
     the Gram operator stays a Kronecker product K_X ⊗ [[k, ∂₂k], [∂₁k, ∂₁∂₂k]], the dual array has a column for each
     node and each τ_q, and its bounds are [0, p] there. b is piecewise linear through the nodes; its slopes are b @ M,
-    which turns the constraint of the intercept into Σ_i s_i (w ∘ a_i) Eᵀ = 0 with E = [I, M] (``design``).
+    which makes [I, M] the design of the intercept (:class:`SlopedIntercept`).
 
     Parameters
     ----------
@@ -59,101 +70,76 @@ class MonotoneProblem(DualProblem):
     fit_intercept : bool, default=False
         Whether to add b(θ), free at each node. Required for p = ∞, where it makes every h feasible.
     """
+    (n, m), rows = Y.shape, gram.array_shape[0]
+    if math.isinf(price) and not fit_intercept:
+        raise DataError("monotone_problem: an infinite price needs an intercept, which makes every h feasible.")
+    nothing = FlatGram(LowRank(np.zeros((n * m, 0))), (n, m))  # h = 0: it is asked about intercepts and scales only
+    values = DualProblem(nothing, loss, Y, measure, alpha, sample_weight, fit_intercept)
+    weight = np.ones(rows)
+    weight[:n] = values.sample_weight
+    targets = np.zeros((rows, m + len(slope_measure)))
+    targets[:n, :m] = Y
+    targets[n:, :m] = np.nan  # further anchors have slopes only
+    both = Measure(
+        np.concatenate([measure.points, slope_measure.points]),
+        np.concatenate([measure.weights, slope_measure.weights / scale]),
+    )
+    priced = Monotone(loss, price * scale)
+    intercept: bool | Intercept = False
+    if fit_intercept:
+        intercept = SlopedIntercept(measure, interpolation_slopes(measure.locations, slope_measure.locations), price)
+    return DualProblem(gram, priced, targets, both, alpha * n / rows, weight, intercept, values, mass=rows/n)
 
-    def __init__(
-        self,
-        gram: Gram,
-        loss: Loss,
-        Y: np.ndarray,
-        measure: Measure,
-        alpha: float,
-        slope_measure: Measure,
-        price: float,
-        scale: np.ndarray,
-        sample_weight: Any = None,
-        fit_intercept: bool = False,
-    ) -> None:
-        (n, m), rows = Y.shape, gram.array_shape[0]
-        if math.isinf(price) and not fit_intercept:
-            raise DataError("MonotoneProblem: an infinite price needs an intercept, which makes every h feasible.")
-        self.n_values, self.n_samples = m, n
-        self.values_problem = DualProblem(  # with h = 0: it is asked about intercepts and scales only
-            Kronecker(LowRank(np.zeros((n, 0))), LowRank(np.zeros((m, 0)))),
-            loss,
-            Y,
-            measure,
-            alpha,
-            sample_weight,
-            fit_intercept,
-        )
-        weight = np.full(rows, rows / n)
-        weight[:n] = self.values_problem.sample_weight * (rows / n)
-        self.price, self.loss = price, Monotone(loss, price * scale)
-        self.Y = np.zeros((rows, m + len(slope_measure)))
-        self.Y[:n, :m] = Y
-        observed = None
-        if rows > n:
-            observed = np.ones(self.Y.shape, dtype=bool)
-            observed[n:, :m] = False
-        self.measure = Measure(
-            np.concatenate([measure.points, slope_measure.points]),
-            np.concatenate([measure.weights, slope_measure.weights / scale]),
-            observed,
-        )
-        self.alpha, self.fit_intercept, self.sample_weight = float(alpha), fit_intercept, weight
-        self.gram = gram.weighted(weight, self.measure.weights)
-        self.slopes_of_b = interpolation_slopes(measure.locations, slope_measure.locations)
-        self.design = np.concatenate([np.eye(m), self.slopes_of_b], axis=1)
 
-    # -- scales, from the values alone -------------------------------------------------------------------------
+class SlopedIntercept(Intercept):
+    """b, piecewise linear through the nodes, which adds b to values and bM to slopes: the design is [I, M].
 
-    @property
-    def null_model(self) -> tuple[float, Any]:
-        """Objective and b of the intercept-only model, which does not fall where θ is a level or a cost."""
-        return self.values_problem.null_model
+    Parameters
+    ----------
+    nodes : Measure
+        The m nodes and their weights.
+    slopes : array of shape (m, n_slopes)
+        M, the slopes of the piecewise linear function of each entry of b.
+    price : float
+        Of falling; where it is infinite, b is made steeper where h + b would fall.
+    """
 
-    @property
-    def trivial(self) -> bool:
-        """Whether the intercept-only model fits perfectly."""
-        return self.values_problem.trivial
+    exact = False
 
-    @property
-    def unit(self) -> float:
-        """Typical residual over typical dual variable of the values."""
-        return self.values_problem.unit
+    def __init__(self, nodes: Measure, slopes: np.ndarray, price: float) -> None:
+        super().__init__(design=np.concatenate([np.eye(len(nodes)), slopes], axis=1))
+        self.nodes, self.slopes, self.price = nodes, slopes, price
 
-    # -- the two objectives ------------------------------------------------------------------------------------
+    def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
+        """Return an intercept that suits the values of H and keeps the slopes feasible."""
+        values = self._values(problem)
+        n, m = values.shape
+        return self._repaired(problem, H, values.best_intercept(H[:n, :m]))
 
-    def intercept(self, H: Any, A: Any = None) -> Any:
-        """Return the effect b @ design of an intercept that suits the values of H and keeps the slopes feasible."""
-        return self._repaired(H, self.values_problem.intercept(H[: self.n_samples, : self.n_values])) @ self.design
+    def candidates(self, problem: DualProblem, H: Any, A: Any, b: Any) -> list[Any]:
+        """Return the best one for the values and the given one, both repaired."""
+        best = self.best(problem, H)
+        return [best] if b is None else [best, self._repaired(problem, H, b)]
 
-    def certificate(self, A: Any, H: Any = None, b: Any = None) -> Certificate:
-        """Return the duality gap of a feasible A and of h_A with the intercept b (an estimate by default).
+    def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
+        raise UnsupportedError("The sums of values and slopes are coupled by the intercept: no prox is known. Use ADMM.")
 
-        With an infinite price b is raised where h_A + b falls, so that the model meets the constraints.
-        """
-        H = self.predict(A) if H is None else H
-        candidates = [self.values_problem.intercept(H[: self.n_samples, : self.n_values])]
-        candidates = [self._repaired(H, b) for b in (candidates if b is None else [*candidates, b])]
-        risks = [self.risk(H, b @ self.design) for b in candidates]
-        risk, b = min(zip(risks, candidates, strict=True), key=lambda pair: pair[0])
-        half_norm = self.inner(A, H) / (2 * len(H))
-        primal = risk + half_norm
-        conjugates = self.loss.conjugate(self.Y, A, self.measure)
-        dual = -float(self.sample_weight @ conjugates) / len(H) - half_norm
-        return Certificate(primal, dual, self.null_model[0], b)
+    @staticmethod
+    def _values(problem: DualProblem) -> DualProblem:
+        assert problem.values is not None  # monotone_problem has seen to it
+        return problem.values
 
-    def _repaired(self, H: Any, b: Any) -> Any:
+    def _repaired(self, problem: DualProblem, H: Any, b: Any) -> Any:
         """Return b with steeper steps where h + b would fall and must not."""
-        if not self.fit_intercept or not math.isinf(self.price):
+        if not math.isinf(self.price):
             return b
-        falls = np.max(-H[:, self.n_values :], axis=0) - b @ self.slopes_of_b
-        return self.steeper(b, self.measure.locations[self.n_values :], np.maximum(falls, 0.0))
+        m = len(self.nodes)
+        falls = np.max(-H[:, m:], axis=0) - b @ self.slopes
+        return self.steeper(b, problem.measure.locations[m:], np.maximum(falls, 0.0))
 
     def steeper(self, b: Any, points: Any, rise: Any) -> Any:
         """Return b made steeper by ``rise`` (≥ 0) in the cells of the given points, its mean unchanged."""
-        nodes, weights = self.measure.locations[: self.n_values], self.measure.weights[: self.n_values]
+        nodes, weights = self.nodes.locations, self.nodes.weights
         order = np.argsort(nodes, kind="stable")
         steps = np.diff(nodes[order])
         if not len(steps):
@@ -165,23 +151,19 @@ class MonotoneProblem(DualProblem):
         lift[order] = np.concatenate([[0.0], np.cumsum(highest * steps)])
         return b + lift - weights @ lift / weights.sum()
 
-    # -- feasibility -------------------------------------------------------------------------------------------
-
-    def feasible(self, A: Any) -> Any:
+    def feasible(self, problem: DualProblem, A: Any) -> Any:
         """Return a feasible dual array near A: slopes first, then values whose sums balance them."""
-        A = self.loss.conjugate_prox(self.Y, A, 0.0, self.measure)
-        if not self.fit_intercept:
-            return A
-        n, m = self.n_samples, self.n_values
+        A = problem.loss.conjugate_prox(problem.Y, A, 0.0, problem.measure)
+        base = self._values(problem)
+        n, m = base.shape
         values, slopes = A[:n, :m], A[:, m:]
-        base = self.values_problem
-        weights, slope_weights = self.measure.weights[:m], self.measure.weights[m:]
+        weights, slope_weights = problem.measure.weights[:m], problem.measure.weights[m:]
 
         def prox(array):
             return observed_only(base.loss.conjugate_prox(base.Y, array, 0.0, base.measure), base.measure)
 
-        balance = -(self.slopes_of_b @ (slope_weights * (self.sample_weight @ slopes))) / weights
-        balance = balance / self.sample_weight[:n].sum()
+        balance = -(self.slopes @ (slope_weights * (problem.sample_weight @ slopes))) / weights
+        balance = balance / problem.sample_weight[:n].sum()
         share = base.sample_weight / n
         reach = np.where(balance > 0, *(share @ prox(np.full_like(values, end)) for end in (FAR, -FAR)))
         beyond = np.abs(balance) > np.abs(reach)  # sums that the bounds of the values cannot balance

@@ -65,7 +65,7 @@ class PrimalProblem:
         dual = self.dual
         n = dual.shape[0]
         kernel_part = self.predict(B)
-        b = dual.intercept(kernel_part)
+        b = dual.best_intercept(kernel_part)
         H = kernel_part + b[None, :]
         xp = namespace(H)
         risk = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
@@ -76,6 +76,6 @@ class PrimalProblem:
         if dual.fit_intercept:
             off = xp.abs(dual.sample_weight @ A) * as_like(dual.measure.weights, H) / n
             dual_value -= float(xp.sum(off * xp.max(xp.abs(dual.cut(dual.Y - H)), axis=0)))
-        b = dual.intercept(H_dual)
+        b = dual.best_intercept(H_dual)
         primal = dual.risk(H_dual, b) + half_norm
         return Certificate(primal, dual_value, dual.null_model[0], b), A
