@@ -29,7 +29,8 @@ class DualProblem:
         dual     min_A      Σ_i s_i L_i*(−a_i) + (1/2λn) ⟨A, 𝐊A⟩      s.t. Σ_i s_i a_i = 0 with an intercept
         recover  h(x) = (1/λn) Σ_i s_i K(x, x_i) a_i
 
-    ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, and the weights s are scaled to mean 1. In this inner product the gradient of the
+    ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, and the weights s are scaled to mean 1. Where rows are parts of samples, 1/n is
+    ``mass``/n: λ, objective and gap are those of the mean over samples. In this inner product the gradient of the
     quadratic term *is* the prediction h_A at the data, and weights disappear from pointwise proxes.
 
     Parameters
@@ -48,6 +49,8 @@ class DualProblem:
         Positive weights; only their ratios matter.
     fit_intercept : bool or Intercept, default=False
         Whether to add b(θ), free at each node; another :class:`~mercer.problems.Intercept` is taken as it is.
+    mass : float, default=1.0
+        The mean over samples of what the weights of the rows of one sample sum to: 1 where a row is a sample.
     values : DualProblem, optional
         The problem of some of the entries, from which the scales of this one are taken, where the others have no
         targets (see :func:`~mercer.problems.monotone_problem`).
@@ -62,9 +65,11 @@ class DualProblem:
         alpha: float,
         sample_weight: Any = None,
         fit_intercept: bool | Intercept = False,
+        mass: float = 1.0,
         values: DualProblem | None = None,
     ) -> None:
         check_number("DualProblem", "alpha", alpha, low=0)
+        check_number("DualProblem", "mass", mass, low=0)
         xp = namespace(Y)
         if not xp.isdtype(Y.dtype, "real floating"):
             Y = xp.astype(Y, xp.float64)
@@ -85,7 +90,7 @@ class DualProblem:
         loss.check_targets(Y, measure)
         self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
         self.intercept = Intercept() if fit_intercept is True else fit_intercept or None
-        self.values = values
+        self.mass, self.values = float(mass), values
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
@@ -139,9 +144,14 @@ class DualProblem:
         return self.values is not None
 
     @property
+    def share(self) -> float:
+        """What a row of weight 1 has in the objective: 1/n, or mass/n."""
+        return self.mass / self.Y.shape[0]
+
+    @property
     def scale(self) -> float:
-        """1/(λn): h_A = scale · 𝐊A at the data."""
-        return 1.0 / (self.alpha * self.Y.shape[0])
+        """1/(λn), or mass/(λn): h_A = scale · 𝐊A at the data."""
+        return self.mass / (self.alpha * self.Y.shape[0])
 
     @cached_property
     def box(self) -> Box | None:
@@ -206,9 +216,13 @@ class DualProblem:
     def risk(self, H: Any, b: Any) -> float:
         """Return (1/n) Σ_i s_i L_i(h_i + b), and what the intercept costs itself where it does."""
         shifted = H if self.intercept is None else H + self.intercept.effect(b)[None, :]
-        values = self.loss.value(self.Y, shifted, self.measure)
-        risk = float(self.sample_weight @ values) / self.Y.shape[0]
+        risk = self.share * float(self.sample_weight @ self.loss.value(self.Y, shifted, self.measure))
         return risk if self.intercept is None else risk + self.intercept.cost(self, b)
+
+    def norm(self, A: Any, H: Any = None) -> float:
+        """Return ‖h_A‖; H is h_A at the data where it is known."""
+        H = self.predict(A) if H is None else H
+        return math.sqrt(max(self.scale * self.inner(A, H), 0.0))
 
     def best_intercept(self, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, zeros without an intercept. A may help to find it."""
@@ -229,14 +243,13 @@ class DualProblem:
         b : array of shape (m,), optional
             The intercept. Any gives a bound; the best one gives the smallest, and costs a sort of the residuals.
         """
-        n = self.Y.shape[0]
         H = self.predict(A) if H is None else H
         candidates = [self.best_intercept(H)] if self.intercept is None else self.intercept.candidates(self, H, A, b)
         risk, b = min(((self.risk(H, one), one) for one in candidates), key=lambda pair: pair[0])
-        half_norm = self.inner(A, H) / (2 * n)
+        half_norm = self.share / 2 * self.inner(A, H)
         primal = risk + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
-        dual = -float(self.sample_weight @ conjugates) / n - half_norm
+        dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
         return Certificate(primal, dual, self.null_model[0], b)
 
     # -- proxes ------------------------------------------------------------------------------------------------
