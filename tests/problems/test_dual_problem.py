@@ -57,7 +57,7 @@ def test_gap_is_the_sum_of_fenchel_young_residuals(loss, intercept, masked):
         A = feasible_point(problem, seed)
         w = weights_of(data)
         H = data.left @ (w * A / data.alpha) @ data.right
-        U = H + problem.intercept(H)
+        U = H + problem.best_intercept(H)
         s = w.sum(axis=1) / (data.weights * ~np.isnan(data.Y)).sum(axis=1)
         losses = loss.value(problem.Y, U, problem.measure) + loss.conjugate(problem.Y, A, problem.measure)
         expected = s @ losses + np.sum(w * A * U)

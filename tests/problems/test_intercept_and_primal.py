@@ -33,7 +33,7 @@ def test_best_intercept_against_brute_force(loss, masked):
     data = make(loss, intercept=True, weighted=True, masked=masked, m=2 if not masked else 3)
     problem = data.problem(loss)
     H = 0.3 * np.random.default_rng(1).normal(size=data.Y.shape)
-    b = problem.intercept(H)
+    b = problem.best_intercept(H)
     value = problem.risk(H, b)
     assert value <= brute_force(problem, H) * (1 + 1e-8) + 1e-12
     # and no small move in any direction helps
@@ -61,7 +61,7 @@ def test_norm_intercept_in_a_large_sample():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(200, 3)) ** 3
     data = Data(np.eye(200), np.eye(3), Y, np.arange(3.0), np.ones(3), 1.0, None, True)
-    b = data.problem(EpsilonInsensitive(0.0)).intercept(np.zeros_like(Y))
+    b = data.problem(EpsilonInsensitive(0.0)).best_intercept(np.zeros_like(Y))
     median = Y.mean(axis=0)
     for _ in range(2000):
         w = 1 / np.linalg.norm(Y - median, axis=1)
@@ -73,9 +73,9 @@ def test_intervals_of_minimisers_give_their_midpoint():
     Y = np.array([[0.0], [1.0]])
     data = Data(np.eye(2), np.eye(1), Y, np.array([0.5]), np.ones(1), 1.0, None, True)
     for loss in (Pinball(), EpsilonInsensitive(0.1, "pointwise")):
-        np.testing.assert_allclose(data.problem(loss).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
+        np.testing.assert_allclose(data.problem(loss).best_intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
     flat = EpsilonRidge(1.0, "pointwise")  # zero on [0, 1]
-    np.testing.assert_allclose(data.problem(flat).intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
+    np.testing.assert_allclose(data.problem(flat).best_intercept(np.zeros_like(Y)), 0.5, atol=1e-9)
 
 
 def test_a_unique_minimiser_is_found_in_few_passes(monkeypatch):
@@ -88,7 +88,7 @@ def test_a_unique_minimiser_is_found_in_few_passes(monkeypatch):
     problem = Data(np.eye(80), np.eye(3), Y, theta, np.ones(3), 1.0, None, True).problem(loss)
     gradient = MoreauHinge.gradient
     monkeypatch.setattr(MoreauHinge, "gradient", lambda self, *given: passes.append(1) or gradient(self, *given))
-    b = problem.intercept(H)
+    b = problem.best_intercept(H)
     for j, level in enumerate(theta):
         weight = np.where(signs > 0, level, 1 - level)
 
@@ -103,13 +103,13 @@ def test_an_interval_at_one_node_and_a_point_at_another():
     """The midpoint of [0.25, 0.5] at the first node, where the derivative is flat; 2 at the second."""
     Y = np.array([[0.0, 0.0], [0.75, 4.0]])
     data = Data(np.eye(2), np.eye(2), Y, np.array([0.4, 0.5]), np.ones(2), 1.0, None, True)
-    b = data.problem(EpsilonRidge(0.5, "pointwise")).intercept(np.zeros_like(Y))
+    b = data.problem(EpsilonRidge(0.5, "pointwise")).best_intercept(np.zeros_like(Y))
     np.testing.assert_allclose(b, [0.375, 2.0], atol=1e-9)
 
 
 def test_without_an_intercept_it_is_zero():
     problem = make().problem(Pinball())
-    np.testing.assert_array_equal(problem.intercept(np.zeros(problem.shape)), 0)
+    np.testing.assert_array_equal(problem.best_intercept(np.zeros(problem.shape)), 0)
 
 
 @every_loss

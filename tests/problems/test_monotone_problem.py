@@ -16,7 +16,7 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import CostSensitiveHinge, Expectile, MoreauPinball, Pinball, WeightedHuber
 from mercer.measures import Measure
 from mercer.operator_valued import Decomposable
-from mercer.problems import DualProblem, MonotoneProblem
+from mercer.problems import DualProblem, monotone_problem
 from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, explain, select
 
 SOLVERS = [ADMM(tol=1e-6, max_iter=100_000), InteriorPoint(tol=1e-6)]
@@ -63,7 +63,7 @@ def data(loss=None, weighted=False, extra=0, n=6, seed=0, alpha=3e-3):
 
 
 def problem_of(d, loss, price, intercept=True, scale=1.0):
-    return MonotoneProblem(
+    return monotone_problem(
         Kronecker(Dense(d.left), Dense(d.right)),
         loss,
         d.Y,
@@ -119,8 +119,10 @@ LOSSES = [Pinball(), CostSensitiveHinge(), Expectile(), MoreauPinball(0.2), Weig
 
 def fitted(problem, result):
     """Values and slopes of h + b."""
-    F = problem.predict(result.coef) + result.intercept @ problem.design
-    return F[: problem.n_samples, : problem.n_values], F[:, problem.n_values :]
+    n, m = problem.values.shape
+    F = problem.predict(result.coef)
+    F = F if problem.intercept is None else F + problem.intercept.effect(result.intercept)
+    return F[:n, :m], F[:, m:]
 
 
 def agrees(problem, result, expected, d, rtol=3e-6):
@@ -134,16 +136,16 @@ def agrees(problem, result, expected, d, rtol=3e-6):
     own = cvxpy_primal.minimise(
         cvxpy_primal.total_loss(problem.loss.loss, d, found)
     )  # the risk in words of the reference
-    n = problem.n_samples
-    half_norm = problem.inner(result.coef, problem.predict(result.coef)) / (2 * len(problem.Y))
+    n = problem.values.shape[0]
+    half_norm = problem.alpha / 2 * problem.norm(result.coef) ** 2
     fall = np.maximum(-slopes, 0)
-    if np.isinf(problem.price):
+    if np.all(np.isinf(problem.loss.price)):
         assert fall.max() <= 1e-9 * np.abs(slopes).max()
         penalty = 0.0
     else:
         s = np.ones(n) if d.sample_weight is None else d.sample_weight
         share = np.concatenate([s / s.sum(), np.full(len(slopes) - n, 1 / n)])
-        penalty = problem.price * share @ fall @ d.slope_weights
+        penalty = problem.loss.price[0] * share @ fall @ d.slope_weights
     assert own + half_norm + penalty == pytest.approx(result.objective, rel=1e-9)
     np.testing.assert_allclose(found - found.mean(axis=0), values - values.mean(axis=0), atol=0.02)
 
@@ -216,7 +218,7 @@ def test_oracle_o10(solver):
     slopes = left @ free.primal_coef(result.coef) @ right[:3, 3:]
     assert slopes.min() == pytest.approx(-0.49209, abs=3e-3)
     for price in (0.005, 1.0):
-        problem = MonotoneProblem(
+        problem = monotone_problem(
             Kronecker(Dense(left), Dense(right)),
             Pinball(),
             Y,
@@ -281,7 +283,7 @@ def test_feasible_arrays_are_feasible_and_their_gap_is_not_negative(loss, price,
         assert certificate.primal >= lower * (1 - 1e-9)
         assert certificate.dual <= best.objective * (1 + 1e-9)
         if np.isinf(price):
-            F = problem.predict(A) + certificate.intercept @ problem.design
+            F = problem.predict(A) + problem.intercept.effect(certificate.intercept)
             assert F[:, m:].min() >= -1e-9 * np.abs(F[:, m:]).max()
 
 
@@ -298,8 +300,7 @@ def test_sums_that_no_values_can_balance_are_shrunk():
     A[:, 3:] = 1e6
     found = problem.feasible(A)
     assert np.isfinite(problem.certificate(found).gap)
-    balance = problem.design @ (problem.measure.weights * (problem.sample_weight @ found))
-    np.testing.assert_allclose(balance, 0, atol=1e-9)
+    np.testing.assert_allclose(problem.intercept.moment(problem, found), 0, atol=1e-9)
 
 
 def test_the_intercept_of_a_certificate_is_the_best_of_those_it_is_given():
@@ -408,3 +409,14 @@ def test_choice_of_a_solver():
     assert isinstance(select(problem_of(data(), Pinball(), INF)), InteriorPoint)
     assert isinstance(select(problem_of(data(), Expectile(), INF)), ADMM)
     assert "-> box dual with slopes" in explain(problem_of(data(), Pinball(), 1.0))
+
+
+def test_another_loss_keeps_the_slopes():
+    d = data()
+    problem = problem_of(d, Pinball(), INF).with_loss(MoreauPinball(0.2))
+    expected = problem_of(d, MoreauPinball(0.2), INF)
+    assert problem.loss.price.tolist() == expected.loss.price.tolist()
+    assert problem.null_model[0] == expected.null_model[0]
+    found, other = (ADMM(tol=1e-6).solve(each) for each in (problem, expected))
+    assert found.objective == pytest.approx(other.objective, rel=1e-9)
+    assert fitted(problem, found)[1].min() >= -1e-9

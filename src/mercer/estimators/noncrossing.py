@@ -15,7 +15,7 @@ from mercer.functions import interpolation_slopes, refine
 from mercer.losses import Loss
 from mercer.measures import Measure
 from mercer.operator_valued import BoundDecomposable
-from mercer.problems import Certificate, MonotoneProblem
+from mercer.problems import Certificate, DualProblem, monotone_problem
 from mercer.problems.cover import Cover, check_cover
 from mercer.solvers import SolverResult
 
@@ -84,11 +84,11 @@ class MonotoneFit:
         self.grid = refine(self.grid, 2 * len(self.grid) - 1)
         self._set_slopes(self.bound)
 
-    def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[MonotoneProblem, np.ndarray]:
+    def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[DualProblem, np.ndarray]:
         """Return the problem with slopes at all rows, and its rows; anchors are further inputs."""
         rows = self.X if anchors is None else np.concatenate([self.X, anchors])
         natural = np.diag(self.bound.output_kernel.derivative(self.slopes.points, None, (1, 1)))
-        problem = MonotoneProblem(
+        problem = monotone_problem(
             self.bound.gram(rows),
             self.loss,
             self.Y,
@@ -102,7 +102,7 @@ class MonotoneFit:
         )
         return problem, rows
 
-    def guarantee(self, solve: Any, tol: float) -> tuple[MonotoneProblem, np.ndarray, SolverResult]:
+    def guarantee(self, solve: Any, tol: float) -> tuple[DualProblem, np.ndarray, SolverResult]:
         """Solve for h + b that rises on the whole box of X, adding anchors until the gap is within ``tol``.
 
         Constraints at anchors relax the problem with constraints everywhere, so that the dual value of the former is a
@@ -120,8 +120,8 @@ class MonotoneFit:
             norm = problem.norm(result.coef, H)
             lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, _accuracy(problem, result, tol))
             rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
-            b = problem.steeper(result.intercept, middles, rise)
-            risks = (problem.risk(H, offset @ problem.design) for offset in (b, result.intercept))
+            b = problem.intercept.steeper(result.intercept, middles, rise)
+            risks = (problem.risk(H, offset) for offset in (b, result.intercept))
             objective = result.objective + next(risks) - next(risks)
             certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
             if certificate.relative_gap <= tol or not remaining:
@@ -132,11 +132,12 @@ class MonotoneFit:
         return problem, rows, _with(result, certificate, tol)
 
 
-def _accuracy(problem: MonotoneProblem, result: SolverResult, tol: float) -> float:
+def _accuracy(problem: DualProblem, result: SolverResult, tol: float) -> float:
     """Return an error of slopes that costs about a tenth of ``tol``: raising b by ε costs ε times a mean of |α|."""
-    base = problem.values_problem
-    values = result.coef[: problem.n_samples, : problem.n_values]
-    mean = math.sqrt(base.inner(values, values) / problem.n_samples)
+    base = problem.values
+    n, m = base.shape
+    values = result.coef[:n, :m]
+    mean = math.sqrt(base.inner(values, values) / n)
     return 0.1 * tol * max(result.objective, 1e-6 * problem.null_model[0]) / mean if mean > 0 else base.unit
 
 

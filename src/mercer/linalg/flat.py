@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mercer.backend import device, machine_epsilon, namespace
 from mercer.exceptions import DataError
@@ -202,11 +200,5 @@ class FlatSpectral(Spectral):
     def constant_sums(self, coordinates: Any) -> Any:
         return self._ones @ coordinates
 
-    def constant_solver(self, gain: Any, weights: Any, total: float, design: Any = None) -> Callable[[Any], Any]:
-        xp = namespace(self.spectrum)
-        matrix = total * (weights[:, None] * xp.eye(len(weights), dtype=weights.dtype, device=device(weights)))
-        matrix = matrix - (self._ones * gain) @ self._ones.T
-        if design is not None:
-            matrix = design @ matrix @ design.T
-        factor = scipy.linalg.cho_factor(matrix)
-        return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+    def constant_gram(self, gain: Any) -> Any:
+        return (self._ones * gain) @ self._ones.T

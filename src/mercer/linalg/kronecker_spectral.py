@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mercer.backend import namespace
 from mercer.linalg.eigen import Eigen
@@ -74,13 +73,13 @@ class KroneckerSpectral(Spectral):
     def constant_sums(self, coordinates: Any) -> Any:
         return self._right_in @ (self._ones @ coordinates)
 
-    def constant_solver(self, gain: Any, weights: Any, total: float, design: Any = None) -> Callable[[Any], Any]:
-        xp = namespace(self.spectrum)
-        inside = xp.sum(gain * (self._ones * self._ones)[:, None], axis=0)
-        if design is not None:
-            right = design @ self._right_in
-            factor = scipy.linalg.cho_factor(total * ((design * weights) @ design.T) - (right * inside) @ right.T)
-            return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+    def _inside(self, gain: Any) -> Any:
+        return namespace(self.spectrum).sum(gain * (self._ones * self._ones)[:, None], axis=0)
+
+    def constant_gram(self, gain: Any) -> Any:
+        return (self._right_in * self._inside(gain)) @ self._right_in.T
+
+    def constant_solver(self, gain: Any, weights: Any, total: float) -> Callable[[Any], Any]:
         # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside
-        change, back = 1 / (total - inside) - 1 / total, self._right_back
+        change, back = 1 / (total - self._inside(gain)) - 1 / total, self._right_back
         return lambda rhs: rhs / (total * weights) + back @ (change * (rhs @ back))

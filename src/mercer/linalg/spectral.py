@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from mercer.backend import device, namespace
 from mercer.exceptions import UnsupportedError
 
 __all__ = ["Spectral"]
@@ -76,9 +77,15 @@ class Spectral(ABC):
         """Return w_j Σ_i s_i a_ij of the array a with these coordinates, shape (m,): the adjoint of ``constant``."""
 
     @abstractmethod
-    def constant_solver(self, gain: Any, weights: Any, total: float, design: Any = None) -> Callable[[Any], Any]:
-        """Return rhs ↦ ν, the solution of E(total·diag(weights) − Cᵀ diag(gain) C)Eᵀ ν = rhs.
+    def constant_gram(self, gain: Any) -> Any:
+        """Return Cᵀ diag(gain) C, shape (m, m), with C = :meth:`constant`."""
 
-        C is :meth:`constant` and E a design of shape (k, m), the identity by default: the system behind a ridge step
-        with an intercept.
+    def constant_solver(self, gain: Any, weights: Any, total: float) -> Callable[[Any], Any]:
+        """Return rhs ↦ ν, the solution of (total·diag(weights) − Cᵀ diag(gain) C)ν = rhs.
+
+        It is the system behind a ridge step whose rows sum to zero.
         """
+        xp = namespace(weights)
+        unit = xp.eye(weights.shape[0], dtype=weights.dtype, device=device(weights))
+        matrix = total * (weights[:, None] * unit) - self.constant_gram(gain)
+        return lambda rhs: xp.linalg.solve(matrix, rhs[:, None])[:, 0]

@@ -3,7 +3,17 @@
 from mercer.problems.certificate import Certificate
 from mercer.problems.curves import CurveLoss, curve_problem
 from mercer.problems.dual import DualProblem
-from mercer.problems.monotone import MonotoneProblem
+from mercer.problems.intercept import Intercept
+from mercer.problems.monotone import SlopedIntercept, monotone_problem
 from mercer.problems.primal import PrimalProblem
 
-__all__ = ["Certificate", "CurveLoss", "DualProblem", "MonotoneProblem", "PrimalProblem", "curve_problem"]
+__all__ = [
+    "Certificate",
+    "CurveLoss",
+    "DualProblem",
+    "Intercept",
+    "PrimalProblem",
+    "SlopedIntercept",
+    "curve_problem",
+    "monotone_problem",
+]

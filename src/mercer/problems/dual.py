@@ -144,6 +144,11 @@ class DualProblem:
         return self.values is not None
 
     @property
+    def total_weight(self) -> float:
+        """Σ_i s_i, which is n but for rounding."""
+        return float(namespace(self.Y).sum(self.sample_weight))
+
+    @property
     def share(self) -> float:
         """What a row of weight 1 has in the objective: 1/n, or mass/n."""
         return self.mass / self.Y.shape[0]

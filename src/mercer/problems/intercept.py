@@ -62,8 +62,7 @@ class Intercept:
         """Return ⟨τ, b⟩_μ/n."""
         if self.target is None:
             return 0.0
-        weights = as_like(problem.measure.weights, b)
-        return float((weights * self.target) @ self.effect(b)) / problem.shape[0]
+        return problem.share * float((as_like(problem.measure.weights, b) * self.target) @ self.effect(b))
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, shape (k,); a dual array A may help to find it."""

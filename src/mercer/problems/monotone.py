@@ -88,7 +88,7 @@ def monotone_problem(
     intercept: bool | Intercept = False
     if fit_intercept:
         intercept = SlopedIntercept(measure, interpolation_slopes(measure.locations, slope_measure.locations), price)
-    return DualProblem(gram, priced, targets, both, alpha * n / rows, weight, intercept, values, mass=rows/n)
+    return DualProblem(gram, priced, targets, both, alpha, weight, intercept, mass=rows / n, values=values)
 
 
 class SlopedIntercept(Intercept):

@@ -60,7 +60,6 @@ class ADMM(Solver):
     rho: float = 1.0
 
     requires = "a loss with a conjugate prox and NumPy arrays"
-    takes_design = True
 
     def _check(self) -> None:
         super()._check()
@@ -110,23 +109,20 @@ class ADMM(Solver):
 
     def _look(self, problem: DualProblem, A: Any, H: Any, multiplier: Any) -> tuple[Certificate, Any]:
         """Return a certificate and the intercept to start from later: that of the iteration, or the best when near."""
-        if problem.design is not None:
-            b = multiplier[: len(problem.design)]
-            return problem.certificate(A, H, b), b
         certificate = problem.certificate(A, H, multiplier)
-        smooth = problem.loss.smooth  # then errors of the intercept hardly show
-        if (
-            problem.fit_intercept
-            and not smooth
-            and 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol
-        ):
+        if problem.intercept is None:
+            return certificate, None
+        if not problem.intercept.exact:
+            return certificate, multiplier
+        near = 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol
+        if near and not problem.loss.smooth:  # of a smooth loss errors of the intercept hardly show
             certificate = problem.certificate(A, H)
         return certificate, None
 
 
 def like_square(problem: DualProblem) -> bool:
     """Whether the loss resembles the square loss: ADMM then starts from the ridge fit and needs few steps."""
-    return problem.loss.smooth and problem.loss.indexed_by is None and problem.design is None
+    return problem.loss.smooth and problem.loss.indexed_by is None and not problem.has_slopes
 
 
 def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[float, Any, Any]:
@@ -134,7 +130,8 @@ def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[flo
     Y, quick = problem.Y, like_square(problem)
     if init is not None:
         A, U = init, ridge.smooth(init)
-        U = U + problem.intercept(U, init)
+        if problem.intercept is not None:
+            U = U + problem.intercept.effect(problem.best_intercept(U, init))
     elif quick and problem.measure.observed is None:
         U = Y - ridge(Y)
         A = -problem.loss.gradient(Y, U, problem.measure)
@@ -208,9 +205,10 @@ class _Sweep:
 
     def step(self, T: np.ndarray, measure: bool = False) -> None:
         """T ← T + relaxation·(α − z), then z = prox(T), in place; ``measure`` also takes the two residuals."""
-        N, c = self.ridge.correction(self.coordinates, self.total)
-        self.multiplier = self.rho * c  # what the intercept adds to predictions
-        self._pass(T, (self.spectral.spread(N), c), measure)
+        N, nu = self.ridge.correction(self.coordinates, self.total)
+        intercept = self.problem.intercept
+        self.multiplier = None if intercept is None else self.rho * nu  # b
+        self._pass(T, (self.spectral.spread(N), None if intercept is None else intercept.effect(nu)), measure)
 
     def _pass(self, T: np.ndarray, correction: Any, measure: bool = False) -> None:
         parts = [self._block(block, T, correction, measure) for block in self.blocks]
@@ -219,13 +217,13 @@ class _Sweep:
 
     def _block(self, block: slice, T: np.ndarray, correction: Any, measure: bool) -> tuple:
         """Work on some rows of T and z, in place; return their share of the sums over all rows."""
-        spectral, intercept, t, z = self.spectral, self.problem.fit_intercept, T[block], self.Z[block]
+        spectral, t, z = self.spectral, T[block], self.Z[block]
         work = np.empty_like(t)
         apart = moved = 0.0
         if correction is not None:  # α − z = z − t − synthesise(N) − c
             N, c = correction
             spectral.rows(N, block, work)
-            if intercept:
+            if c is not None:
                 work += c
             np.subtract(z, work, out=work)
             work -= t
@@ -240,7 +238,7 @@ class _Sweep:
             moved = float(np.vdot(last, last))
         np.multiply(z, 2, out=work)
         work -= t
-        total = self.problem.sample_weight[block] @ work if intercept else np.zeros(T.shape[1], dtype=T.dtype)
+        total = self.problem.sample_weight[block] @ work if self.problem.fit_intercept else 0.0
         return spectral.part(work, block), total, apart, moved
 
     def rebalance(self, T: np.ndarray) -> None:

@@ -79,7 +79,7 @@ def _small_box(problem: DualProblem, tol: float) -> bool:
 
 def _slopes(problem: DualProblem, tol: float) -> bool:
     """Whether slopes are constrained, where ADMM needs thousands of steps."""
-    return problem.design is not None and _box_of_product(problem)
+    return problem.has_slopes and _box_of_product(problem)
 
 
 def _box_of_product(problem: DualProblem) -> bool:
@@ -132,7 +132,7 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     anything else                                          ADMM
     ====================================================== ================
 
-    "Slopes" are those of a :class:`~mercer.problems.MonotoneProblem`. "Small rank" means a product of the numerical
+    "Slopes" are those of a :func:`~mercer.problems.monotone_problem`. "Small rank" means a product of the numerical
     ranks of the two Gram matrices of at most 600, "medium" at most 3 000, "few entries"
     n·m ≤ 20 000, "tight" tol ≤ 1e-5: beyond, the many cheap steps of ADMM are faster than the few dear ones. Losses
     "like the square loss" (Huber, ε-ridge) take ADMM tens of steps only, hence never the interior-point method; λ is

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from mercer._params import Params, check_number
 from mercer.backend import machine_epsilon
@@ -85,8 +85,6 @@ class Solver(Params, ABC):
 
     #: what :meth:`check` asks of a problem, in words; shown in documentation and errors
     requires: str = ""
-    #: whether it solves problems whose intercept adds b @ design (see MonotoneProblem)
-    takes_design: ClassVar[bool] = False
 
     def _check(self) -> None:
         check_number(self, "tol", self.tol, low=0)
@@ -102,8 +100,6 @@ class Solver(Params, ABC):
                 "at least 1e-5 for float32 data",
                 "Pass float64 data for a smaller gap.",
             )
-        if problem.design is not None and not self.takes_design:
-            raise self.refuse("this problem has slopes that must not be negative", "Use ADMM.")
 
     def prepare(self, problem: DualProblem) -> DualProblem:
         """Return the problem with what the algorithm computes of its Gram operator once, whatever larger λ or loss.
@@ -111,6 +107,11 @@ class Solver(Params, ABC):
         ``solve`` does so itself; paths in λ or in a parameter of the loss do it once for all their problems.
         """
         return problem
+
+    def require_plain_intercept(self, problem: DualProblem) -> None:
+        """Refuse slopes and intercepts other than those that are free at each node, for :meth:`check` to call."""
+        if problem.has_slopes or (problem.intercept is not None and not problem.intercept.plain):
+            raise self.refuse("this problem has slopes that must not be negative", "Use ADMM.")
 
     def refuse(self, reason: str, remedy: str) -> UnsupportedError:
         """Return the error for a problem outside :attr:`requires`."""

@@ -45,6 +45,7 @@ class ClosedForm(Solver):
 
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
+        self.require_plain_intercept(problem)
         if not isinstance(problem.loss, Square):
             raise self.refuse(f"the loss is {problem.loss!r}", "Use ADMM or solver='auto'.")
 

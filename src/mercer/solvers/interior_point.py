@@ -50,7 +50,6 @@ class InteriorPoint(Solver):
         "a loss whose conjugate is a quadratic on a box, NumPy arrays and a kernel that decomposes, k_X(x, z)·K_Θ, into "
         "Gram matrices of small rank"
     )
-    takes_design = True
 
     def _check(self) -> None:
         super()._check()
@@ -80,9 +79,10 @@ class InteriorPoint(Solver):
         best, best_seen, b, lowest, since = None, None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
-            certificate = problem.certificate(A, state.kernel_part(A), None if problem.design is None else state.b)
+            running = state.b if problem.intercept is not None and not problem.intercept.exact else None
+            certificate = problem.certificate(A, state.kernel_part(A), running)
             if best_seen is None or certificate.gap < best_seen.gap:
-                best, best_seen, b = A, certificate, None if problem.design is None else state.b
+                best, best_seen, b = A, certificate, running
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
@@ -116,7 +116,9 @@ class _CentralPath:
         finite = np.isfinite(self.upper)
         self.bounded = None if finite.all() else finite
         self.count = float((self.omega * (1.0 + finite)).sum())
-        self.design = np.eye(shape[1]) if problem.design is None else problem.design
+        self.b = np.array(problem.null_model[1], dtype=problem.Y.dtype)
+        given = None if problem.intercept is None else problem.intercept.design
+        self.design = np.eye(len(self.b), shape[1]) if given is None else given
         phi, self.psi = spectral.factors()
         self.phi = np.sqrt(problem.scale) * phi
         self.left_pairs = np.triu_indices(self.phi.shape[1])
@@ -124,11 +126,10 @@ class _CentralPath:
         self.phi_pairs = self.phi[:, self.left_pairs[0]] * self.phi[:, self.left_pairs[1]]
         self.psi_pairs = self.psi[:, self.right_pairs[0]] * self.psi[:, self.right_pairs[1]]
         width = self.upper - self.lower
-        if problem.design is not None:
+        if problem.has_slopes:
             width = np.minimum(width, 1.0)  # bounds of slopes are wide or infinite; their middle is far from anything
         start = self.lower + width / 2 if init is None else init
         self.A = np.clip(start, self.lower + 0.05 * width, self.upper - 0.05 * width)
-        self.b = np.array(problem.null_model[1], dtype=problem.Y.dtype)
         slope = self._slope()
         unit = problem.unit
         self.low = np.maximum(slope, 0) + unit / 4

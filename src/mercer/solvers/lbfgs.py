@@ -55,6 +55,7 @@ class LBFGS(Solver):
 
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
+        self.require_plain_intercept(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.smooth:
             raise self.refuse(
@@ -93,7 +94,7 @@ class _Run:
         B = np.zeros(self.primal.shape) if init is None else self.primal.coordinates(init)
         if not problem.fit_intercept:
             return B.ravel()
-        b = problem.null_model[1] if init is None else problem.intercept(problem.predict(init), init)
+        b = problem.null_model[1] if init is None else problem.best_intercept(problem.predict(init), init)
         return np.concatenate([B.ravel(), b])
 
     def split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

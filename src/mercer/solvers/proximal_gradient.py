@@ -48,6 +48,7 @@ class ProximalGradient(Solver):
 
     def check(self, problem: DualProblem) -> None:
         super().check(problem)
+        self.require_plain_intercept(problem)
         if not problem.loss.has_conjugate:
             raise self.refuse(
                 f"{problem.loss!r} defines none",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from mercer.backend import as_like, namespace
+import scipy.linalg
+
+from mercer.backend import as_like
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 
@@ -12,11 +15,11 @@ __all__ = ["RidgeStep"]
 
 
 class RidgeStep:
-    """argmin_α ½⟨α, 𝒟α⟩ + (ρ/2)‖α − r‖², 𝒟 = 𝐊/(λn), under Σ_i s_i α_i = 0 with an intercept.
+    """argmin_α ½⟨α, 𝒟α⟩ + (ρ/2)‖α − r‖², 𝒟 = 𝐊/(λn), under the constraint of the intercept where there is one.
 
     In the eigenbasis U of 𝐊, with D the spectrum of 𝒟 and g = D/(D + ρ), the minimiser is α = r − c − U[g ∘ Uᵀ(r − c)]
-    with equal rows c, the effect of the multipliers of the constraint, 0 without an intercept. With ρ = 1 and r = Y it
-    is the dual solution of the square loss; with r = z − u it is the first half of an ADMM step.
+    with equal rows c = νE, ν the multipliers of E[w ∘ (Σ_i s_i α_i − τ)] = 0 over ρ; c = 0 without an intercept. With
+    ρ = 1 and r = Y it is the dual solution of the square loss; with r = z − u it is the first half of an ADMM step.
 
     Parameters
     ----------
@@ -29,30 +32,39 @@ class RidgeStep:
     """
 
     def __init__(self, problem: DualProblem, spectral: Spectral, rho: float = 1.0) -> None:
-        self.spectral = spectral
-        self.sample_weight, self.intercept, self.design = problem.sample_weight, problem.fit_intercept, problem.design
+        self.problem, self.spectral = problem, spectral
         self.spectrum = problem.scale * spectral.spectrum
-        self.weights = as_like(problem.measure.weights, problem.Y)
         self.gain = self.spectrum / (self.spectrum + rho)
-        if self.intercept:
-            total = float(namespace(self.sample_weight).sum(self.sample_weight))
-            self._multipliers = spectral.constant_solver(self.gain, self.weights, total, self.design)
+        if problem.intercept is not None:
+            self._multipliers = self._solver(problem.intercept.design)
+
+    def _solver(self, design: Any) -> Callable[[Any], Any]:
+        """Return the solution map of E(Σ_i s_i·W − Cᵀ diag(g) C)Eᵀ ν = rhs, C the coordinates of equal rows."""
+        problem = self.problem
+        weights, total = as_like(problem.measure.weights, problem.Y), problem.total_weight
+        if design is None:
+            return self.spectral.constant_solver(self.gain, weights, total)
+        matrix = total * ((design * weights) @ design.T) - design @ self.spectral.constant_gram(self.gain) @ design.T
+        factor = scipy.linalg.cho_factor(matrix)
+        return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
 
     def smooth(self, array: Any) -> Any:
         """Return 𝒟A, the predictions of a dual array."""
         return self.spectral.synthesise(self.spectrum * self.spectral.analyse(array))
 
     def correction(self, coordinates: Any, total: Any) -> tuple[Any, Any]:
-        """Return N and c (m,) with α = r − c − synthesise(N), from the coordinates of r and Σ_i s_i r_i."""
-        shrunk = self.gain * coordinates
-        if not self.intercept:
-            return shrunk, namespace(total).zeros_like(total)
-        rhs = self.weights * total - self.spectral.constant_sums(shrunk)
-        nu = self._multipliers(rhs if self.design is None else self.design @ rhs)
-        c = nu if self.design is None else nu @ self.design
-        return shrunk - self.gain * self.spectral.constant(c), c
+        """Return N and ν with α = r − νE − synthesise(N), from the coordinates of r and Σ_i s_i r_i."""
+        shrunk, intercept = self.gain * coordinates, self.problem.intercept
+        if intercept is None:
+            return shrunk, None
+        inside = self.spectral.constant_sums(shrunk)
+        nu = self._multipliers(
+            intercept.pull(self.problem, total) - (inside if intercept.design is None else intercept.design @ inside)
+        )
+        return shrunk - self.gain * self.spectral.constant(intercept.effect(nu)), nu
 
     def __call__(self, r: Any) -> Any:
         """Return the minimiser for an (n, m) array r."""
-        N, c = self.correction(self.spectral.analyse(r), self.sample_weight @ r)
-        return r - self.spectral.synthesise(N) - c[None, :]
+        N, nu = self.correction(self.spectral.analyse(r), self.problem.sample_weight @ r)
+        smooth = r - self.spectral.synthesise(N)
+        return smooth if nu is None else smooth - self.problem.intercept.effect(nu)[None, :]
