@@ -145,7 +145,8 @@ def agrees(problem, result, expected, d, rtol=3e-6):
     else:
         s = np.ones(n) if d.sample_weight is None else d.sample_weight
         share = np.concatenate([s / s.sum(), np.full(len(slopes) - n, 1 / n)])
-        penalty = problem.loss.price[0] * share @ fall @ d.slope_weights
+        price = problem.loss.price[0] if problem.intercept is None else problem.intercept.price
+        penalty = price * share @ fall @ d.slope_weights
     assert own + half_norm + penalty == pytest.approx(result.objective, rel=1e-9)
     np.testing.assert_allclose(found - found.mean(axis=0), values - values.mean(axis=0), atol=0.02)
 
@@ -317,13 +318,13 @@ def test_the_intercept_of_a_certificate_is_the_best_of_those_it_is_given():
 def test_steeper_adds_slope_in_cells_and_keeps_the_mean():
     problem = problem_of(data(), Pinball(), INF)
     b = np.array([3.0, 1.0, 2.0])  # at 0.85, 0.1, 0.5
-    found = problem.steeper(b, np.array([0.2, 0.3, 0.6]), np.array([1.0, 5.0, 2.0]))
+    found = problem.intercept.steeper(b, np.array([0.2, 0.3, 0.6]), np.array([1.0, 5.0, 2.0]))
     before = np.array(slopes_of(b, problem.measure.locations[:3], [0.3, 0.6]))
     after = np.array(slopes_of(found, problem.measure.locations[:3], [0.3, 0.6]))
     np.testing.assert_allclose(after - before, [5.0, 2.0])
     weights = problem.measure.weights[:3]
     assert weights @ found == pytest.approx(weights @ b)
-    np.testing.assert_array_equal(problem.steeper(b, np.array([0.2]), np.zeros(1)), b)
+    np.testing.assert_array_equal(problem.intercept.steeper(b, np.array([0.2]), np.zeros(1)), b)
 
 
 @both_solvers
