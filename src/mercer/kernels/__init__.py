@@ -9,11 +9,13 @@ from mercer.kernels.identity import Identity
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.radial import Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.registry import as_kernel
-from mercer.kernels.stationary import Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from mercer.kernels.stationary import Laplacian, Periodic
 
 __all__ = [
     "Kernel",
+    "Radial",
     "Gaussian",
     "Laplacian",
     "Matern",
