@@ -200,11 +200,13 @@ class Restricted(Kernel):
         """Return values of the columns seen, along an axis, as those of all columns: 0 for the others."""
         xp = namespace(values)
         places = self._places(X)
-        source = np.full(X.shape[1], len(places))  # where each column of X comes from: the last one is 0
+        source = np.full(
+            X.shape[1], len(places)
+        )  # what each column of X takes: one of the values, or the 0 behind them
         source[places] = np.arange(len(places))
-        nothing = xp.zeros_like(values[..., :1] if axis == -1 else values[..., :1, :])
-        padded = xp.concat([values, nothing], axis=axis)
-        return xp.take(padded, xp.asarray(source, device=compat.device(values)), axis=axis)
+        index = xp.asarray(source, device=compat.device(values))
+        zero = xp.zeros_like(xp.take(values, index[:1] * 0, axis=axis))
+        return xp.take(xp.concat([values, zero], axis=axis), index, axis=axis)
 
     def _adapt(self, X):
         return self.replace(kernel=self.kernel._adapt(self._take(X)))
