@@ -200,9 +200,7 @@ class Restricted(Kernel):
         """Return values of the columns seen, along an axis, as those of all columns: 0 for the others."""
         xp = namespace(values)
         places = self._places(X)
-        source = np.full(
-            X.shape[1], len(places)
-        )  # what each column of X takes: one of the values, or the 0 behind them
+        source = np.full(X.shape[1], len(places))  # by default the 0 behind the values
         source[places] = np.arange(len(places))
         index = xp.asarray(source, device=compat.device(values))
         zero = xp.zeros_like(xp.take(values, index[:1] * 0, axis=axis))
