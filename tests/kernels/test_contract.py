@@ -132,13 +132,16 @@ class _Broken(Kernel):
     def differentiable(self):
         return True
 
-    def _differentiate(self, X, Z, order):
+    def _gradient(self, X, Z):
         delta = X - Z.T
-        values = np.exp(-(delta**2))
-        if order == (1, 1):
-            return (2 + (4 if self.fault == "mixed derivative" else -4) * delta**2) * values
-        sign = -1 if order == (1, 0) or self.fault == "second derivative" else 1
-        return sign * 2 * delta * values * (1.01 if self.fault == "first derivative" else 1)
+        sign = 1 if self.fault == "second derivative" else -1
+        slope = sign * 2 * delta * np.exp(-(delta**2))
+        return slope[:, :, None] * (1.01 if self.fault == "first derivative" else 1)
+
+    def _cross_hessian(self, X, Z):
+        delta = X - Z.T
+        factor = 2 + (4 if self.fault == "mixed derivative" else -4) * delta**2
+        return (factor * np.exp(-(delta**2)))[:, :, None, None]
 
 
 POINTS = np.linspace(0.1, 1.7, 8)[:, None] ** 1.5
@@ -173,3 +176,99 @@ def test_check_kernel_finds_the_fault(fault, message):
 def test_check_kernel_refuses_what_is_no_kernel():
     with pytest.raises(AssertionError, match="is no Kernel"):
         check_kernel("gaussian")
+
+
+@dataclass(eq=False, repr=False)
+class _BrokenSlopes(Kernel):
+    """A smooth kernel on any number of columns with one fault in its derivatives at a time."""
+
+    fault: str = ""
+
+    differentiable = True
+    kernel = Gaussian(0.5) + Polynomial(2, 0.5, 1.0)
+
+    def _evaluate(self, X, Z):
+        return self.kernel._evaluate(X, Z)
+
+    def _gradient(self, X, Z):
+        exact = self.kernel._gradient(X, Z)
+        coincident = np.all(X[:, None, :] == Z[None, :, :], axis=2)[:, :, None]
+        return {
+            "of the other argument": lambda: self.kernel._second_gradient(X, Z),
+            "one column forgotten": lambda: exact * (np.arange(X.shape[1]) != 1),
+            "one per cent": lambda: 1.01 * exact,
+            "columns exchanged": lambda: exact[:, :, ::-1],
+            "pairs exchanged": lambda: np.swapaxes(exact, 0, 1) if len(X) == len(Z) else exact[::-1],
+            "gradient at coincident points": lambda: np.where(coincident, np.nan, exact),
+            "gradient looks at identity": lambda: exact + (0.1 if Z is X else 0.0),
+            "gradient shape": lambda: exact[:, :, :1],
+        }.get(self.fault, lambda: exact)()
+
+    def _cross_hessian(self, X, Z):
+        exact = self.kernel._cross_hessian(X, Z)
+        identity = np.eye(X.shape[1])
+        coincident = np.all(X[:, None, :] == Z[None, :, :], axis=2)[:, :, None, None]
+        small = 4e-4 * np.max(np.abs(exact))
+        return {
+            "sign": lambda: -exact,
+            "diagonal only": lambda: exact * identity,
+            "transposed": lambda: np.swapaxes(exact, 2, 3),
+            "hessian at coincident points": lambda: np.where(coincident, 0.0, exact),
+            "hessian looks at identity": lambda: exact + (0.1 * identity if Z is X else 0.0),
+            "hessian shape": lambda: exact[:, :, 0],
+            "slightly asymmetric": lambda: exact + small * (np.tri(X.shape[1]) - np.tri(X.shape[1]).T),
+            "slightly indefinite": lambda: exact - small * identity,
+        }.get(self.fault, lambda: exact)()
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_the_smooth_kernel_without_fault_passes(columns):
+    check_kernel(_BrokenSlopes(), np.random.default_rng(0).normal(size=(9, columns)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("of the other argument", r"gradient\(X, Z\) differs from finite differences"),
+        ("one column forgotten", r"gradient\(X, Z\) differs from finite differences"),
+        ("one per cent", r"gradient\(X, Z\) differs from finite differences"),
+        ("columns exchanged", r"gradient\(X, Z\) differs from finite differences"),
+        ("pairs exchanged", r"gradient\(X, Z\) differs from finite differences"),
+        ("gradient at coincident points", "differences by nan"),
+        ("gradient looks at identity", r"gradient\(X\) differs from gradient\(X, copy of X\)"),
+        ("gradient shape", r"gradient\(X, Z\) must have shape \(20, 9, 3\), it has \(20, 9, 1\)"),
+        ("sign", r"cross_hessian\(X, Z\) differs from finite differences"),
+        ("diagonal only", r"cross_hessian\(X, Z\) differs from finite differences"),
+        ("transposed", r"cross_hessian\(X, Z\) differs from finite differences"),
+        ("hessian at coincident points", r"cross_hessian\(X, Z\) differs from finite differences"),
+        ("hessian looks at identity", r"cross_hessian\(X\) differs from \(X, copy of X\)"),
+        ("hessian shape", r"cross_hessian\(X, Z\) must have shape \(20, 9, 3, 3\), it has"),
+        ("slightly asymmetric", r"differs from ∂₁∂₂k\(z, x\)ᵀ"),
+        ("slightly indefinite", r"\[k, ∂₂k; ∂₁k, ∂₁∂₂k\] is not positive semi-definite"),
+    ],
+)
+def test_check_kernel_finds_wrong_derivatives(fault, message):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(AssertionError, match=message):
+        check_kernel(_BrokenSlopes(fault), X)
+
+
+def test_check_kernel_tests_derivatives_in_the_units_of_the_columns():
+    @dataclass(eq=False, repr=False)
+    class Forgetful(Gaussian):
+        def _gradient(self, X, Z):
+            return super()._gradient(X, Z) * (np.arange(X.shape[1]) > 0)
+
+    X = np.random.default_rng(0).normal(size=(10, 2)) * [1e6, 1.0]
+    check_kernel(Gaussian([1e-12, 1.0]), X)
+    with pytest.raises(AssertionError, match="differs from finite differences"):
+        check_kernel(Forgetful([1e-12, 1.0]), X)
+
+
+def test_a_kernel_that_promises_derivatives_has_to_have_them():
+    @dataclass(eq=False, repr=False)
+    class Promise(Linear):
+        _gradient = Kernel._gradient
+
+    with pytest.raises(NotImplementedError, match=r"Promise is differentiable; it has to implement _gradient"):
+        check_kernel(Promise())

@@ -3,17 +3,19 @@
 from mercer.kernels.algebra import Product, Restricted, Scaled, Sum
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Kernel
-from mercer.kernels.function import FunctionKernel
-from mercer.kernels.functional import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
+from mercer.kernels.callable import FunctionKernel
 from mercer.kernels.histogram import ExponentiatedChiSquared
 from mercer.kernels.identity import Identity
+from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.radial import Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.registry import as_kernel
-from mercer.kernels.stationary import Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from mercer.kernels.stationary import Laplacian, Periodic
 
 __all__ = [
     "Kernel",
+    "Radial",
     "Gaussian",
     "Laplacian",
     "Matern",

@@ -54,8 +54,11 @@ class Sum(_Pair):
     def _diagonal(self, X):
         return self.left._diagonal(X) + self.right._diagonal(X)
 
-    def _differentiate(self, X, Z, order):
-        return self.left._differentiate(X, Z, order) + self.right._differentiate(X, Z, order)
+    def _gradient(self, X, Z):
+        return self.left._gradient(X, Z) + self.right._gradient(X, Z)
+
+    def _cross_hessian(self, X, Z):
+        return self.left._cross_hessian(X, Z) + self.right._cross_hessian(X, Z)
 
 
 @dataclass(eq=False, repr=False)
@@ -78,16 +81,16 @@ class Product(_Pair):
     def _diagonal(self, X):
         return self.left._diagonal(X) * self.right._diagonal(X)
 
-    def _differentiate(self, X, Z, order):
-        def value(kernel, order):
-            return kernel._differentiate(X, Z, order) if any(order) else kernel._evaluate(X, Z)
+    def _gradient(self, X, Z):
+        left, right = self.left._evaluate(X, Z), self.right._evaluate(X, Z)
+        return self.left._gradient(X, Z) * right[:, :, None] + left[:, :, None] * self.right._gradient(X, Z)
 
-        # Leibniz: every derivative falls on one of the two factors
-        splits = [(i, j) for i in range(order[0] + 1) for j in range(order[1] + 1)]
-        terms = [value(self.left, (i, j)) * value(self.right, (order[0] - i, order[1] - j)) for i, j in splits]
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
+    def _cross_hessian(self, X, Z):
+        # Leibniz: each of ∂₁ and ∂₂ falls on one of the two factors
+        total = self.left._cross_hessian(X, Z) * self.right._evaluate(X, Z)[:, :, None, None]
+        total = total + self.left._evaluate(X, Z)[:, :, None, None] * self.right._cross_hessian(X, Z)
+        for one, other in ((self.left, self.right), (self.right, self.left)):
+            total = total + one._gradient(X, Z)[:, :, :, None] * other._second_gradient(X, Z)[:, :, None, :]
         return total
 
 
@@ -127,8 +130,11 @@ class Scaled(Kernel):
     def _diagonal(self, X):
         return float(self.scale) * self.kernel._diagonal(X)
 
-    def _differentiate(self, X, Z, order):
-        return float(self.scale) * self.kernel._differentiate(X, Z, order)
+    def _gradient(self, X, Z):
+        return float(self.scale) * self.kernel._gradient(X, Z)
+
+    def _cross_hessian(self, X, Z):
+        return float(self.scale) * self.kernel._cross_hessian(X, Z)
 
 
 @dataclass(eq=False, repr=False)
@@ -175,26 +181,46 @@ class Restricted(Kernel):
         """Whether the kernel is."""
         return self.kernel.differentiable
 
-    def _take(self, X):
+    def _places(self, X):
         columns = np.atleast_1d(to_numpy(self.columns))
         d = X.shape[1]
         if np.any(columns >= d) or np.any(columns < -d):
             raise DataError(f"Restricted: columns are {columns.tolist()}, but the points have {d} columns.")
+        return columns % d
+
+    def _take(self, X):
         xp = namespace(X)
-        return xp.take(X, xp.asarray(columns % d, device=compat.device(X)), axis=1)
+        return xp.take(X, xp.asarray(self._places(X), device=compat.device(X)), axis=1)
+
+    def _both(self, X, Z):
+        taken = self._take(X)
+        return taken, taken if Z is X else self._take(Z)
+
+    def _spread(self, values, X, axis):
+        """Return values of the columns seen, along an axis, as those of all columns: 0 for the others."""
+        xp = namespace(values)
+        places = self._places(X)
+        source = np.full(X.shape[1], len(places))  # by default the 0 behind the values
+        source[places] = np.arange(len(places))
+        index = xp.asarray(source, device=compat.device(values))
+        zero = xp.zeros_like(xp.take(values, index[:1] * 0, axis=axis))
+        return xp.take(xp.concat([values, zero], axis=axis), index, axis=axis)
 
     def _adapt(self, X):
         return self.replace(kernel=self.kernel._adapt(self._take(X)))
 
     def _evaluate(self, X, Z):
-        taken = self._take(X)
-        return self.kernel._evaluate(taken, taken if Z is X else self._take(Z))
+        return self.kernel._evaluate(*self._both(X, Z))
 
     def _diagonal(self, X):
         return self.kernel._diagonal(self._take(X))
 
-    def _differentiate(self, X, Z, order):
-        return self.kernel._differentiate(self._take(X), self._take(Z), order)
+    def _gradient(self, X, Z):
+        return self._spread(self.kernel._gradient(*self._both(X, Z)), X, axis=-1)
+
+    def _cross_hessian(self, X, Z):
+        matrices = self.kernel._cross_hessian(*self._both(X, Z))
+        return self._spread(self._spread(matrices, X, axis=-1), X, axis=-2)
 
 
 def _check_kernel(owner: object, name: str, value: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import array_api_compat as compat
 import numpy as np
@@ -33,9 +33,10 @@ class Kernel(Params, ABC):
     Parameters may depend on the data (``"median"``); :meth:`adapt` turns them into numbers and leaves the
     kernel itself alone.
 
-    A kernel of one's own implements :meth:`_evaluate`, and :meth:`_diagonal` or :meth:`_differentiate`
-    where there is a formula; ``mercer.testing.check_kernel`` tests it. These hooks receive checked
-    two-dimensional floating arrays; ``Z is X`` says that both are the same points.
+    A kernel of one's own implements :meth:`_evaluate`, and :meth:`_diagonal` where there is a formula. One that
+    is C² says so in :attr:`differentiable` and implements :meth:`_gradient` and :meth:`_cross_hessian`.
+    ``mercer.testing.check_kernel`` tests all that. These hooks receive checked two-dimensional floating arrays;
+    ``Z is X`` says that both are the same points.
 
     Examples
     --------
@@ -67,13 +68,21 @@ class Kernel(Params, ABC):
             return xp.zeros(0, dtype=X.dtype, device=compat.device(X))
         return xp.concat([xp.linalg.diagonal(kernel._evaluate(block, block)) for block in blocks])
 
-    def _adapt(self, X: Array) -> Kernel:
+    def _adapt(self, X: Array) -> Self:
         """Return a copy whose data-dependent parameters are numbers; by default it recurses."""
         return self.replace(**{name: kernel.adapt(X) for name, kernel in self._nested().items()})
 
-    def _differentiate(self, X: Array, Z: Array, order: tuple[int, int]) -> Array:
-        """Return the derivative of that order for one column; see :meth:`derivative`."""
-        raise NotImplementedError
+    def _gradient(self, X: Array, Z: Array) -> Array:
+        """Return ∂k(x_i, z_j)/∂x_i, shape (n, m, d)."""
+        raise NotImplementedError(f"{type(self).__name__} is differentiable; it has to implement _gradient(X, Z)")
+
+    def _cross_hessian(self, X: Array, Z: Array) -> Array:
+        """Return ∂²k(x_i, z_j)/∂x_ia∂z_jb at (i, j, a, b), shape (n, m, d, d)."""
+        raise NotImplementedError(f"{type(self).__name__} is differentiable; it has to implement _cross_hessian(X, Z)")
+
+    def _second_gradient(self, X: Array, Z: Array) -> Array:
+        """Return ∂k(x_i, z_j)/∂z_j, shape (n, m, d): that of k(z_j, x_i) in its first argument, as k is symmetric."""
+        return namespace(X, Z).permute_dims(self._gradient(Z, X), (1, 0, 2))
 
     def _unresolved(self) -> list[str]:
         """Return the parameters that still depend on the data, as ``name='rule'``."""
@@ -90,7 +99,11 @@ class Kernel(Params, ABC):
 
     @property
     def differentiable(self) -> bool:
-        """Whether :meth:`derivative` works: k is C² in a one-dimensional argument."""
+        """Whether k is C², so that :meth:`gradient`, :meth:`cross_hessian` and :meth:`derivative` work.
+
+        That is enough for slopes of the functions h = Σ_i k(·, x_i) c_i and for kernels made of ∂₁∂₂k, such as
+        curl-free ones.
+        """
         return False
 
     @property
@@ -119,7 +132,7 @@ class Kernel(Params, ABC):
         """Return k(x_i, x_i) for the rows of X, shape (n,), without the matrix."""
         return self._diagonal(as_points(self, X))
 
-    def adapt(self, X: Array) -> Kernel:
+    def adapt(self, X: Array) -> Self:
         """Return a copy in which data-dependent parameters such as ``"median"`` are numbers.
 
         Examples
@@ -139,6 +152,60 @@ class Kernel(Params, ABC):
         """
         gram = KernelGram(self.adapt(X), as_points(self, X))
         return gram.stored() if self.pairwise or not is_numpy(gram.like) else gram
+
+    def gradient(self, X: Array, Z: Array | None = None) -> Array:
+        """Return the gradient of k in its first argument, in all columns.
+
+        That in the second argument is the same with X and Z exchanged, as k is symmetric.
+
+        Parameters
+        ----------
+        X, Z : arrays of shape (n, d) and (m, d)
+            Points; without Z, Z is X.
+
+        Returns
+        -------
+        array of shape (n, m, d)
+            ∂k(x_i, z_j)/∂x_ia at (i, j, a).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Polynomial
+        >>> Polynomial(degree=2)(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]]))  # (1 + ⟨x, z⟩)²
+        array([[16.]])
+        >>> Polynomial(degree=2).gradient(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]]))
+        array([[[24.,  0.]]])
+        """
+        kernel, X, Z = self._smooth(X, Z)
+        return kernel._gradient(X, Z)
+
+    def cross_hessian(self, X: Array, Z: Array | None = None) -> Array:
+        """Return the matrices ∂₁∂₂k of mixed second derivatives, in all columns.
+
+        There are n·m·d² of them; products with those of a :class:`~mercer.kernels.Radial` kernel need no more than
+        n·m numbers, see :meth:`Radial.profile <mercer.kernels.Radial.profile>`.
+
+        Parameters
+        ----------
+        X, Z : arrays of shape (n, d) and (m, d)
+            Points; without Z, Z is X.
+
+        Returns
+        -------
+        array of shape (n, m, d, d)
+            ∂²k(x_i, z_j)/∂x_ia∂z_jb at (i, j, a, b).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> Gaussian(gamma=[0.5, 2.0]).cross_hessian(np.zeros((1, 2)))  # 2 diag(γ) where x = z
+        array([[[[1., 0.],
+                 [0., 4.]]]])
+        """
+        kernel, X, Z = self._smooth(X, Z)
+        return kernel._cross_hessian(X, Z)
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:
         """Return a partial derivative of k at the points of two arrays of one column.
@@ -160,24 +227,35 @@ class Kernel(Params, ABC):
             orders = ()
         if orders not in ORDERS:
             raise parameter_error(self, "order", order, "(1, 0), (0, 1) or (1, 1)")
+        kernel, X, Z = self._smooth(X, Z)
+        if X.shape[1] != 1:
+            raise DataError(
+                f"{type(self).__name__}: derivatives are for points of one column; got {X.shape[1]} columns. "
+                "gradient(X, Z) and cross_hessian(X, Z) take any number of them."
+            )
+        if orders == (1, 1):
+            return kernel._cross_hessian(X, Z)[:, :, 0, 0]
+        first = orders == (1, 0)
+        return (kernel._gradient(X, Z) if first else kernel._second_gradient(X, Z))[:, :, 0]
+
+    def restrict(self, columns: Any) -> Kernel:
+        """Return the kernel that sees only these columns: an integer or a sequence of integers."""
+        return combinations["restrict"](self, columns)
+
+    def _refuse_rough(self) -> None:
         if not self.differentiable:
             raise UnsupportedError(
                 f"{self!r} has no derivatives because it is not C². Gaussian, Matern with nu=1.5 or 2.5, "
                 "RationalQuadratic, Periodic, Linear, Polynomial and Constant have them, and so have their "
                 "sums and products."
             )
-        kernel, X, Z = self._ready(X, Z)
-        if X.shape[1] != 1:
-            raise DataError(
-                f"{type(self).__name__}: derivatives are for points of one column; got {X.shape[1]} columns."
-            )
-        return kernel._differentiate(X, Z, orders)
 
-    def restrict(self, columns: Any) -> Kernel:
-        """Return the kernel that sees only these columns: an integer or a sequence of integers."""
-        return combinations["restrict"](self, columns)
+    def _smooth(self, X: Array, Z: Array | None) -> tuple[Self, Array, Array]:
+        """Do what :meth:`_ready` does, for derivatives: kernels that have none are refused."""
+        self._refuse_rough()
+        return self._ready(X, Z)
 
-    def _ready(self, X: Array, Z: Array | None) -> tuple[Kernel, Array, Array]:
+    def _ready(self, X: Array, Z: Array | None) -> tuple[Self, Array, Array]:
         """Check the points and resolve what depends on data."""
         given = Z is not None
         same = not given or Z is X

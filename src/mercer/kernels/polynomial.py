@@ -9,6 +9,7 @@ import array_api_compat as compat
 from mercer._params import check_number
 from mercer.backend import namespace
 from mercer.kernels.base import Kernel
+from mercer.kernels.derivatives import column_identity, zeros
 
 __all__ = ["Constant", "Linear", "Polynomial"]
 
@@ -48,8 +49,11 @@ class Constant(Kernel):
     def _diagonal(self, X):
         return namespace(X).full(X.shape[0], float(self.value), dtype=X.dtype, device=compat.device(X))
 
-    def _differentiate(self, X, Z, order):
-        return 0 * self._evaluate(X, Z)
+    def _gradient(self, X, Z):
+        return zeros(X, Z, 1)
+
+    def _cross_hessian(self, X, Z):
+        return zeros(X, Z, 2)
 
 
 @dataclass(eq=False, repr=False)
@@ -74,10 +78,11 @@ class Linear(Kernel):
     def _diagonal(self, X):
         return namespace(X).sum(X * X, axis=1)
 
-    def _differentiate(self, X, Z, order):
-        if order == (1, 0):
-            return 0 * X + Z.T
-        return X + 0 * Z.T if order == (0, 1) else 1 + 0 * (X + Z.T)
+    def _gradient(self, X, Z):
+        return zeros(X, Z, 1) + Z[None, :, :]
+
+    def _cross_hessian(self, X, Z):
+        return zeros(X, Z, 2) + column_identity(X)
 
 
 @dataclass(eq=False, repr=False)
@@ -126,15 +131,18 @@ class Polynomial(Kernel):
     def _base(self, products):
         return float(self.gamma) * products + float(self.constant)
 
-    def _differentiate(self, X, Z, order):
+    def _gradient(self, X, Z):
+        return self._slope(X, Z)[:, :, None] * Z[None, :, :]
+
+    def _cross_hessian(self, X, Z):
         degree, gamma = int(self.degree), float(self.gamma)
-        products = X * Z.T
-        base = self._base(products)
-        first = degree * gamma * base ** (degree - 1)  # derivative in ⟨x, z⟩
-        if order == (1, 0):
-            return first * Z.T
-        if order == (0, 1):
-            return first * X
+        matrices = self._slope(X, Z)[:, :, None, None] * column_identity(X)
         if degree == 1:
-            return first
-        return first + degree * (degree - 1) * gamma**2 * products * base ** (degree - 2)
+            return matrices
+        curvature = degree * (degree - 1) * gamma**2 * self._base(X @ Z.T) ** (degree - 2)
+        return matrices + (curvature[:, :, None] * Z[None, :, :])[:, :, :, None] * X[:, None, None, :]
+
+    def _slope(self, X, Z):
+        """Return the derivative in ⟨x, z⟩, shape (n, m)."""
+        degree = int(self.degree)
+        return degree * float(self.gamma) * self._base(X @ Z.T) ** (degree - 1)

@@ -8,13 +8,14 @@ from typing import Any
 
 from mercer.exceptions import parameter_error
 from mercer.kernels.base import Kernel
-from mercer.kernels.function import FunctionKernel
-from mercer.kernels.functional import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
+from mercer.kernels.callable import FunctionKernel
 from mercer.kernels.histogram import ExponentiatedChiSquared
 from mercer.kernels.identity import Identity
+from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
-from mercer.kernels.stationary import Gaussian, Laplacian, Matern, Periodic, RationalQuadratic
+from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
+from mercer.kernels.stationary import Laplacian, Periodic
 
 __all__ = ["as_kernel"]
 

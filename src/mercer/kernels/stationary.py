@@ -1,37 +1,35 @@
-"""Stationary kernels: functions of the differences of the columns, each divided by a length."""
+"""Stationary kernels, functions of the differences of the columns, each divided by a length: what they share."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import array_api_compat as compat
 import numpy as np
 
-from mercer._params import check_number
-from mercer.backend import as_like, clip, namespace, to_numpy
+from mercer.backend import as_like, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Array, Kernel
+from mercer.kernels.derivatives import column_identity, differences
 from mercer.kernels.distances import assemble, city_block_distances, scale_points, squared_distances
 
-__all__ = ["Gaussian", "Laplacian", "Matern", "Periodic", "RationalQuadratic", "Stationary"]
+__all__ = ["Laplacian", "Periodic", "Stationary"]
 
 RULES = ("median", "standardized")
-#: exp(−800) is 0 in double precision; the cap keeps polynomial × exp from being ∞ × 0
-FAR = 800.0
 
 
 class Stationary(Kernel):
     """Kernels k(x, z) = κ(w ⊙ (x − z)) with a weight, an inverse length, for each column.
 
-    Subclasses name the parameter that holds the bandwidth, say how it is made from a length and turned into
-    weights, and give κ as a function of the distances of the weighted points.
+    Subclasses name the parameter that holds the bandwidth, and say how it is made from a length and turned into
+    weights. :class:`~mercer.kernels.Radial` are those of the Euclidean distance.
     """
 
-    _bandwidth: ClassVar[str]
+    _bandwidth: ClassVar[str] = "length_scale"
+    #: the distance whose median the rules take
     _metric: ClassVar[str] = "euclidean"
     #: which rules turn data into a bandwidth
     _rules: ClassVar[tuple[str, ...]] = RULES
@@ -49,14 +47,6 @@ class Stationary(Kernel):
         """Return the weight w of the differences for a bandwidth parameter."""
         return 1 / bandwidth
 
-    @abstractmethod
-    def _profile(self, distances: Array, xp: Any) -> Array:
-        """Return κ as a function of the distances of the weighted points (squared where Euclidean)."""
-
-    def _slope(self, u: Array, xp: Any, order: int) -> Array:
-        """Return κ'(u) (order 1) or κ''(u) (order 2) of one weighted difference u."""
-        raise NotImplementedError
-
     def _check(self) -> None:
         check_bandwidth(
             self,
@@ -71,7 +61,7 @@ class Stationary(Kernel):
         rule = getattr(self, self._bandwidth)
         return [f"{self._bandwidth}={rule!r}"] if isinstance(rule, str) else []
 
-    def _adapt(self, X: Array) -> Kernel:
+    def _adapt(self, X: Array) -> Self:
         rule = getattr(self, self._bandwidth)
         if not isinstance(rule, str):
             return self.replace()
@@ -82,67 +72,8 @@ class Stationary(Kernel):
         """Return the weights as a Python number or an array of shape (1, d)."""
         return per_column(self, self._bandwidth, self._to_weight, X)
 
-    def _evaluate(self, X: Array, Z: Array) -> Array:
-        xp = namespace(X, Z)
-        distances = squared_distances if self._metric == "euclidean" else city_block_distances
-        X, Z = scale_points(X, Z, self._weights(X))
-        return assemble(lambda x, z: self._profile(distances(x, z), xp), X, Z)
-
     def _diagonal(self, X: Array) -> Array:
         return namespace(X).ones(X.shape[0], dtype=X.dtype, device=compat.device(X))
-
-    def _differentiate(self, X: Array, Z: Array, order: tuple[int, int]) -> Array:
-        weights = self._weights(X)
-        values = self._slope((X - Z.T) * weights, namespace(X, Z), sum(order))
-        if order == (1, 1):
-            return -(values * weights) * weights
-        return values * weights if order == (1, 0) else -values * weights
-
-
-@dataclass(eq=False, repr=False)
-class Gaussian(Stationary):
-    """Gaussian kernel exp(−Σ_k γ_k (x_k − z_k)²), analytic: the default for smooth functions.
-
-    Parameters
-    ----------
-    gamma : float, sequence of shape (d,), "median" or "standardized", default="median"
-        γ > 0, or one γ_k ≥ 0 for each column, where 0 ignores the column. ``"median"`` is 1/median² with
-        the median distance of the distinct rows; ``"standardized"`` is γ_k = 1/(sd_k · median)² with the
-        median distance of the rows whose columns were divided by their standard deviations, so that no
-        column's unit matters. Normal density: γ = 1/(2σ²).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Gaussian(gamma=2.0)(np.array([[0.0], [0.3]])).round(6)
-    array([[1.     , 0.83527],
-           [0.83527, 1.     ]])
-    """
-
-    gamma: Any = "median"
-
-    _bandwidth: ClassVar[str] = "gamma"
-    _zero: ClassVar[bool] = True
-
-    @staticmethod
-    def _from_length(length):
-        return (1 / length) ** 2
-
-    @staticmethod
-    def _to_weight(bandwidth):
-        return np.sqrt(bandwidth)
-
-    @property
-    def differentiable(self) -> bool:
-        """Analytic: ∂₁k = −2γδk, ∂₂k = 2γδk, ∂₁∂₂k = (2γ − 4γ²δ²)k with δ = x − z."""
-        return True
-
-    def _profile(self, distances, xp):
-        return xp.exp(-distances)
-
-    def _slope(self, u, xp, order):
-        values = xp.exp(-(u * u))
-        return -2 * u * values if order == 1 else (4 * u * u - 2) * values
 
 
 @dataclass(eq=False, repr=False)
@@ -176,110 +107,10 @@ class Laplacian(Stationary):
     def _to_weight(bandwidth):
         return bandwidth
 
-    def _profile(self, distances, xp):
-        return xp.exp(-distances)
-
-
-@dataclass(eq=False, repr=False)
-class Matern(Stationary):
-    """Matérn kernel, with functions of chosen smoothness, r² = Σ_k (x_k − z_k)²/l_k².
-
-    ν = ½: e^{−r}; ν = 3/2: (1 + √3 r) e^{−√3 r}; ν = 5/2: (1 + √5 r + 5r²/3) e^{−√5 r}. The functions are ν
-    − ½ times differentiable; prefer it to :class:`Gaussian` where infinite smoothness is too much to ask.
-    Derivatives exist for ν = 3/2 and 5/2.
-
-    Parameters
-    ----------
-    nu : {0.5, 1.5, 2.5}, default=1.5
-        Smoothness.
-    length_scale : float, sequence of shape (d,), "median" or "standardized", default="median"
-        l > 0, or one l_k for each column, where ``inf`` ignores the column. The rules are those of
-        :class:`Gaussian` with l the median distance, or sd_k times the median distance of the standardised
-        rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Matern(nu=0.5, length_scale=2.0)(np.array([[0.0]]), np.array([[2.0]])).round(6)
-    array([[0.367879]])
-    """
-
-    nu: float = 1.5
-    length_scale: Any = "median"
-
-    _bandwidth: ClassVar[str] = "length_scale"
-    _infinite: ClassVar[bool] = True
-
-    def _check(self) -> None:
-        super()._check()
-        if self.nu not in (0.5, 1.5, 2.5):
-            raise parameter_error(self, "nu", self.nu, "0.5, 1.5 or 2.5", "Gaussian is the limit of large nu.")
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether ν > 1, for which k is C²."""
-        return self.nu > 1
-
-    def _profile(self, distances, xp):
-        a = clip(math.sqrt(2 * self.nu) * xp.sqrt(distances), 0.0, FAR)
-        if self.nu == 0.5:
-            return xp.exp(-a)
-        polynomial = 1 + a if self.nu == 1.5 else 1 + a + a * a / 3
-        return polynomial * xp.exp(-a)
-
-    def _slope(self, u, xp, order):
-        u = clip(u, -FAR, FAR)
-        a = math.sqrt(2 * self.nu) * xp.abs(u)
-        if self.nu == 1.5:
-            return (-3 * u if order == 1 else 3 * (a - 1)) * xp.exp(-a)
-        return (-5 / 3) * (u * (1 + a) if order == 1 else 1 + a - a * a) * xp.exp(-a)
-
-
-@dataclass(eq=False, repr=False)
-class RationalQuadratic(Stationary):
-    """Rational quadratic kernel (1 + r²/(2·shape))^(−shape), r² = Σ_k (x_k − z_k)²/l_k²: many scales at once.
-
-    A mixture of Gaussian kernels over their length scales, and the Gaussian exp(−r²/2) as shape → ∞. Prefer
-    it where both short and long distances carry information; its tails are polynomial.
-
-    Parameters
-    ----------
-    shape : float, default=1.0
-        Decay of the tails, > 0.
-    length_scale : float, sequence of shape (d,), "median" or "standardized", default="median"
-        As in :class:`Matern`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> RationalQuadratic(shape=1.0, length_scale=1.0)(np.array([[0.0]]), np.array([[2.0]])).round(6)
-    array([[0.333333]])
-    """
-
-    shape: float = 1.0
-    length_scale: Any = "median"
-
-    _bandwidth: ClassVar[str] = "length_scale"
-    _infinite: ClassVar[bool] = True
-
-    def _check(self) -> None:
-        super()._check()
-        check_number(self, "shape", self.shape, low=0)
-
-    @property
-    def differentiable(self) -> bool:
-        """Analytic."""
-        return True
-
-    def _profile(self, distances, xp):
-        shape = float(self.shape)
-        return xp.exp(-shape * xp.log1p(distances / (2 * shape)))
-
-    def _slope(self, u, xp, order):
-        shape = float(self.shape)
-        base = 1 + u * u / (2 * shape)
-        values = base ** -(shape + 1)
-        return -u * values if order == 1 else (((shape + 1) / shape) * (u * u / base) - 1) * values
+    def _evaluate(self, X, Z):
+        xp = namespace(X, Z)
+        X, Z = scale_points(X, Z, self._weights(X))
+        return assemble(lambda x, z: xp.exp(-city_block_distances(x, z)), X, Z)
 
 
 @dataclass(eq=False, repr=False)
@@ -306,7 +137,6 @@ class Periodic(Stationary):
     period: Any = 1.0
     length_scale: Any = 1.0
 
-    _bandwidth: ClassVar[str] = "length_scale"
     _rules: ClassVar[tuple[str, ...]] = ()
     _infinite: ClassVar[bool] = True
 
@@ -323,7 +153,7 @@ class Periodic(Stationary):
         xp = namespace(X, Z)
         x = self._circles(X)
         z = x if Z is X else self._circles(Z)
-        return assemble(lambda a, b: self._profile(squared_distances(a, b), xp), x, z)
+        return assemble(lambda a, b: xp.exp(-squared_distances(a, b)), x, z)
 
     def _circles(self, X: Array) -> Array:
         """Return points on circles of radius 1/(√2 l), where squared distances are 2 sin²(π(x − z)/p)/l²."""
@@ -333,19 +163,23 @@ class Periodic(Stationary):
         radius = self._weights(X) / math.sqrt(2)
         return xp.concat([radius * xp.cos(angle), radius * xp.sin(angle)], axis=1)
 
-    def _profile(self, distances, xp):
-        return xp.exp(-distances)
+    def _gradient(self, X, Z):
+        return self._logarithmic(X, Z)[0] * self._evaluate(X, Z)[:, :, None]
 
-    def _differentiate(self, X, Z, order):
+    def _cross_hessian(self, X, Z):
+        slopes, curvatures = self._logarithmic(X, Z)
+        matrices = curvatures[:, :, :, None] * column_identity(slopes) - slopes[:, :, :, None] * slopes[:, :, None, :]
+        return matrices * self._evaluate(X, Z)[:, :, None, None]
+
+    def _logarithmic(self, X: Array, Z: Array) -> tuple[Array, Array]:
+        """Return ∂₁ log k and the diagonals of ∂₁∂₂ log k, both of shape (n, m, d)."""
         xp = namespace(X, Z)
-        weight = (2 * math.pi) / per_column(self, "period", None, X)
-        squared = self._weights(X) ** 2
-        angle = weight * (X - Z.T)
-        values = xp.exp(squared * (xp.cos(angle) - 1))
-        slope = -weight * squared * xp.sin(angle)
-        if order == (1, 1):
-            return (weight * weight * squared * xp.cos(angle) - slope * slope) * values
-        return slope * values if order == (1, 0) else -slope * values
+        period = per_column(self, "period", None, X)
+        frequency = 2 * math.pi / period
+        scale = frequency * self._weights(X) ** 2
+        delta = differences(X, Z)
+        angle = frequency * (xp.sign(delta) * (xp.abs(delta) % period))  # the remainder is exact
+        return -scale * xp.sin(angle), (frequency * scale) * xp.cos(angle)
 
 
 def check_bandwidth(

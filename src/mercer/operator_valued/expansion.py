@@ -73,12 +73,12 @@ class ExpansionKernel(Kernel):
     def _diagonal(self, X):
         return namespace(X).sum(self.features(X) ** 2, axis=1)
 
-    def _differentiate(self, X, Z, order):
-        left, right = (
-            self._scaled(self.basis.differentiate(points)) if slope else self.features(points)
-            for points, slope in zip((X, Z), order, strict=True)
-        )
-        return left @ right.T
+    def _gradient(self, X, Z):
+        return (self._scaled(self.basis.differentiate(X)) @ self.features(Z).T)[:, :, None]
+
+    def _cross_hessian(self, X, Z):
+        left, right = (self._scaled(self.basis.differentiate(points)) for points in (X, Z))
+        return (left @ right.T)[:, :, None, None]
 
 
 @dataclass(frozen=True, eq=False)

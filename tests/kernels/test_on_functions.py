@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import ParameterGrid
 
 from mercer.exceptions import DataError, MercerError, ParameterError
-from mercer.kernels import FunctionalGaussian, Gaussian, IntegralGaussian, IntegralLaplacian, as_kernel, functional
+from mercer.kernels import FunctionalGaussian, Gaussian, IntegralGaussian, IntegralLaplacian, as_kernel, on_functions
 from mercer.measures import GaussLegendre, Grid, Points, Trapezoid
 from mercer.testing import check_kernel
 
@@ -80,7 +80,7 @@ def test_tiles_of_any_size_make_the_same_matrix(kind, tile, monkeypatch):
     X, Z = curves(13, 20), curves(8, 20, seed=2)
     kernel = kind(0.3)
     one, other = kernel(X), kernel(X, Z)
-    monkeypatch.setattr(functional, "TILE", tile)
+    monkeypatch.setattr(on_functions, "TILE", tile)
     np.testing.assert_allclose(kernel(X), one, rtol=1e-14)
     np.testing.assert_allclose(kernel(X, Z), other, rtol=1e-14)
 
@@ -93,10 +93,10 @@ def test_each_pair_of_curves_is_compared_once():
         compared.append(values.size // 100)
         return np.square(values, out=out)
 
-    functional._in_tiles(size, X, X, np.full(100, 0.01))
+    on_functions._in_tiles(size, X, X, np.full(100, 0.01))
     assert sum(compared) <= 0.55 * 300**2
     compared.clear()
-    functional._in_tiles(size, X, X.copy(), np.full(100, 0.01))
+    on_functions._in_tiles(size, X, X.copy(), np.full(100, 0.01))
     assert sum(compared) == 300**2
 
 
@@ -112,7 +112,7 @@ def test_memory_is_that_of_the_result(kind):
     finally:
         tracemalloc.stop()
     # the points are centred and scaled, which takes two arrays of their size
-    assert peak < matrix.nbytes + 2 * X.nbytes + 2 * 8 * functional.TILE + 100_000
+    assert peak < matrix.nbytes + 2 * X.nbytes + 2 * 8 * on_functions.TILE + 100_000
 
 
 @pytest.mark.parametrize("kind", INTEGRALS)

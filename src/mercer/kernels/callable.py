@@ -1,4 +1,4 @@
-"""A kernel from a function of the user."""
+"""A kernel given by a callable of the user."""
 
 from __future__ import annotations
 

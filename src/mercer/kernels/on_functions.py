@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import array_api_compat as compat
 import numpy as np
@@ -15,7 +15,7 @@ from mercer.exceptions import DataError, MercerError, parameter_error
 from mercer.kernels.bandwidth import median_distance
 from mercer.kernels.base import Array, Kernel
 from mercer.kernels.distances import assemble, scale_points
-from mercer.kernels.stationary import Gaussian
+from mercer.kernels.radial import Gaussian
 from mercer.measures import Grid, MeasureRule
 
 __all__ = ["FunctionalGaussian", "IntegralGaussian", "IntegralLaplacian"]
@@ -52,7 +52,7 @@ class _Functional(Kernel):
     def _unresolved(self) -> list[str]:
         return ["gamma='median'"] if isinstance(self.gamma, str) else []
 
-    def _adapt(self, X: Array) -> Kernel:
+    def _adapt(self, X: Array) -> Self:
         weights = self._weights(X)
         if not isinstance(self.gamma, str):
             return self.replace()
