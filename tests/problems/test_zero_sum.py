@@ -1,0 +1,54 @@
+"""Proxes under a constraint on sums: against cvxpy's projections, and by their optimality conditions."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from mercer.losses import EpsilonInsensitive, Huber, Pinball
+from mercer.measures import Measure
+from mercer.problems.zero_sum import zero_sum
+
+N, M = 9, 3
+RNG = np.random.default_rng(0)
+MEASURE = Measure(np.array([0.2, 0.5, 0.9]), np.array([0.3, 0.5, 0.4]))
+S = RNG.uniform(0.5, 2.0, N)
+Y, Z = RNG.normal(size=(2, N, M))
+
+
+@pytest.mark.parametrize("mean", [0.0, np.array([0.1, -0.2, 0.05])], ids=["zero", "given"])
+def test_projection_on_a_box_with_given_sums(mean):
+    theta = MEASURE.locations
+
+    def prox(array):
+        return np.clip(array, theta - 1, theta)
+
+    found, shift = zero_sum(prox, Z, S, MEASURE, pointwise=True, mean=mean)
+    np.testing.assert_allclose(S @ found / S.sum(), mean + np.zeros(M), atol=1e-12)
+    np.testing.assert_allclose(found, prox(Z - shift), atol=1e-14)
+    A = cp.Variable((N, M))
+    metric = np.outer(S, MEASURE.weights)
+    constraints = [A >= np.tile(theta - 1, (N, 1)), A <= np.tile(theta, (N, 1)), S @ A == S.sum() * (mean + np.zeros(M))]
+    cp.Problem(cp.Minimize(cp.sum(cp.multiply(metric, cp.square(A - Z)))), constraints).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(found, A.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Huber(0.5), EpsilonInsensitive(0.3), Huber(0.5, "pointwise"), Pinball()], ids=repr)
+@pytest.mark.parametrize("t", [0.3, 5.0])
+def test_the_prox_of_a_loss_on_arrays_of_zero_sum(loss, t):
+    """prox_g on a subspace is prox_g(Z − ν) with ν such that the constraint holds: no feasible array is better."""
+
+    def prox(array):
+        return loss.conjugate_prox(Y, array, t, MEASURE)
+
+    found, _ = zero_sum(prox, Z, S, MEASURE, pointwise=loss.pointwise)
+    np.testing.assert_allclose(S @ found, 0, atol=1e-9)
+
+    def value(A):
+        return S @ (t * loss.conjugate(Y, A, MEASURE) + MEASURE.inner(A - Z, A - Z) / 2)
+
+    assert np.isfinite(value(found))
+    for _ in range(200):
+        move = RNG.normal(size=(N, M))
+        move -= S @ move / S.sum()
+        for size in (1e-3, 1e-1):
+            assert value(found + size * move) >= value(found) - 1e-9
