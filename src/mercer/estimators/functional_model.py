@@ -16,7 +16,7 @@ from mercer.functions import interpolation, interpolation_slopes, spatial_interp
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
-from mercer.operator_valued import Basis, BoundBasis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
+from mercer.operator_valued import Basis, BoundBasis, BoundCoefficients, BoundPairs, Decomposable, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
 __all__ = [
@@ -127,10 +127,10 @@ class CurveSample:
             by_norm = (isinstance(loss, Square) or not loss.pointwise) and not self.fit_intercept
             complete = isinstance(curves, GridCurves) and curves.complete
             if by_norm and complete and bound.defect(self.measure) <= ORTHONORMAL:
-                return BoundExpansion(kernel, bound, self.measure, p, self.output_matrix)
+                return BoundCoefficients(kernel, bound, self.measure, p, self.output_matrix)
             output_kernel = ExpansionKernel(bound)
         if isinstance(curves, GridCurves):
-            return BoundComponents(kernel, output_kernel, curves.nodes, p, self.output_matrix)
+            return Decomposable(kernel, output_kernel, self.output_matrix).bind(curves.nodes, n_components=p)
         scale = MEAN_SCALE if self.fit_intercept else 0.0
         return BoundPairs(kernel, output_kernel, curves.rows, curves.points, p, self.output_matrix, scale)
 
@@ -155,10 +155,10 @@ class CurveSample:
 
     def predictor(self, bound: Any, problem: DualProblem, result: Any) -> Predict:
         """Return h + b of a solved problem as a function of inputs and points."""
-        coef, nodes = problem.primal_coef(result.coef), nodes_of(self.curves)
+        expansion, nodes = bound.expand(self.X, problem.primal_coef(result.coef)), nodes_of(self.curves)
 
         def predict(X: Any, points: np.ndarray) -> Any:
-            h = bound.evaluate(X, self.X, coef, as_like(points, self.X))
+            h = expansion.evaluate(X, points)
             if not self.fit_intercept:
                 return h
             return h + mean_function(result.intercept, nodes, points)[None, :]

@@ -3,6 +3,7 @@
 from mercer.kernels.algebra import Product, Restricted, Scaled, Sum
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Kernel
+from mercer.kernels.features import ExplicitKernel, FeatureKernel
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.functional import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.histogram import ExponentiatedChiSquared
@@ -29,6 +30,8 @@ __all__ = [
     "FunctionalGaussian",
     "Precomputed",
     "FunctionKernel",
+    "ExplicitKernel",
+    "FeatureKernel",
     "Sum",
     "Product",
     "Scaled",

@@ -94,6 +94,11 @@ class Kernel(Params, ABC):
         return False
 
     @property
+    def explicit(self) -> bool:
+        """Whether :meth:`features` works: k has finitely many features, and they are known."""
+        return False
+
+    @property
     def pairwise(self) -> bool:
         """Whether X holds kernel values already, as for :class:`~mercer.kernels.Precomputed`."""
         return any(kernel.pairwise for kernel in self._nested().values())
@@ -134,6 +139,13 @@ class Kernel(Params, ABC):
     def gram(self, X: Array) -> LinearOperator:
         """Return the Gram matrix k(x_i, x_j) as an operator that is formed only where that pays."""
         return KernelGram(self.adapt(X), as_points(self, X))
+
+    def features(self, X: Array) -> Array:
+        """Return φ(x_i), shape (n, D), of a kernel k(x, z) = φ(x)·φ(z)."""
+        raise UnsupportedError(
+            f"{self!r} has no features that are known. FeatureKernel(function) has them; others are approximated by "
+            "features of one's own."
+        )
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:
         """Return a partial derivative of k at the points of two arrays of one column.
