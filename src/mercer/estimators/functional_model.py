@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
+from mercer.backend import machine_epsilon, namespace, to_numpy
 from mercer.estimators.curves import GridCurves, ScatteredCurves
+from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows
-from mercer.functions import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
@@ -25,7 +25,6 @@ __all__ = [
     "centred",
     "curve_norms",
     "dual_support",
-    "mean_function",
     "nodes_of",
     "residuals_of",
     "squared_errors",
@@ -161,7 +160,7 @@ class CurveSample:
             h = expansion.evaluate(X, points)
             if not self.fit_intercept:
                 return h
-            return h + mean_function(result.intercept, nodes, points)[None, :]
+            return h + InterceptFunction(result.intercept, nodes).evaluate(points)[None, :]
 
         return predict
 
@@ -294,24 +293,3 @@ def scattered_mean(curves: ScatteredCurves, share: np.ndarray) -> np.ndarray:
         return means[group]
     centres = np.bincount(group, weights=share * curves.points[:, 0]) / mass
     return np.column_stack([np.interp(curves.points[:, 0], centres, column) for column in means.T])
-
-
-def mean_function(intercept: Any, nodes: Measure | None, points: np.ndarray, derivative: bool = False) -> Any:
-    """Return the intercept at any points, shape (k·p,): at the nodes it is b itself.
-
-    In between it is
-
-    - on the line the straight lines through b, constant beyond;
-    - in the plane and beyond the interpolant a + Σ_j c_j‖θ − θ_j‖ of b, which is that on the line;
-    - without nodes (scattered observations) the constant that it is.
-    """
-    xp = namespace(intercept)
-    if nodes is None:
-        constant = 0 * intercept if derivative else intercept
-        return xp.reshape(xp.broadcast_to(constant[None, :], (len(points), constant.shape[0])), (-1,))
-    b = xp.reshape(intercept, (len(nodes), -1))
-    if nodes.points.shape[1] == 1:
-        weights = (interpolation_slopes if derivative else interpolation)(nodes.locations, points[:, 0])
-    else:
-        weights = spatial_interpolation(nodes.points, points)
-    return xp.reshape(as_like(weights, b).T @ b, (-1,))

@@ -54,17 +54,14 @@ class BoundKernel(ABC):
     to a function h at the rows of X, and then 𝐊c = observe(expand(X, c), X): the reproducing property.
     """
 
+    #: the geometry of the columns of (n, m) arrays; that of columns of slopes is said by the problem
+    measure: Measure
     #: k_X, or the operator-valued kernel itself where it has no factor on the inputs
     kernel: Any
     #: k_Θ, where there is one
     output_kernel: Any = None
     #: points at which slopes in θ are represented, too, after the values
     slopes: Any = None
-
-    @property
-    @abstractmethod
-    def measure(self) -> Measure:
-        """The geometry of the columns of (n, m) arrays (of slopes the problem says it)."""
 
     @property
     def pairwise(self) -> bool:

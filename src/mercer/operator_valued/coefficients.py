@@ -139,7 +139,7 @@ class BoundCoefficients(BoundKernel):
         return not self.augmented
 
     @cached_property
-    def measure(self) -> Measure:
+    def measure(self) -> Measure:  # type: ignore[override]
         """The measure in which coefficients live: indices of weight 1, those of ρ included."""
         columns = len(self.basis) * self.n_components + bool(self.augmented)
         like = self.basis.spectrum

@@ -58,6 +58,9 @@ class Decomposable(OperatorValuedKernel):
         for name in ("kernel", "output_kernel"):
             if not isinstance(getattr(self, name), Kernel):
                 raise parameter_error(self, name, getattr(self, name), "a Kernel", "For instance Gaussian(1.0).")
+        if self.output_kernel.pairwise:
+            hint = "It is evaluated at any point."
+            raise parameter_error(self, "output_kernel", self.output_kernel, "a Kernel on points of Θ", hint)
         if self.output_matrix is not None:
             check_output_matrix(self, self.output_matrix)
 
@@ -120,7 +123,7 @@ class BoundDecomposable(BoundKernel):
     output_matrix: Any = None
 
     @cached_property
-    def measure(self) -> Measure:
+    def measure(self) -> Measure:  # type: ignore[override]
         """The measure of the columns of values: each node once for each component."""
         return component_measure(self.nodes, self.n_components)
 

@@ -87,7 +87,7 @@ class BoundPairs(BoundKernel):
             object.__setattr__(self, "output_matrix", matrix)
 
     @cached_property
-    def measure(self) -> Measure:
+    def measure(self) -> Measure:  # type: ignore[override]
         """The p components, with weight 1 each: what the columns of coefficients stand for."""
         return Measure(np.arange(float(self.n_components)), np.ones(self.n_components))
 
