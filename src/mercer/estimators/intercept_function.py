@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, namespace, to_numpy
 from mercer.functions import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.measures import Measure
 
@@ -46,10 +46,12 @@ class InterceptFunction:
         return self._through(spatial_interpolation(self.nodes.points, points), self.nodes)
 
     def slope(self, points: Any) -> Any:
-        """Return b' at points of the line, shape (k·p,); at a node that of one of its sides."""
+        """Return b' at points of the line, shape (k·p,); at a node that of one of its sides, beyond them 0."""
         if self.nodes is None:
             return self._everywhere(0 * self.values, points)
-        return self._through(interpolation_slopes(self.nodes.locations, points[:, 0]), self.nodes)
+        nodes, theta = to_numpy(self.nodes.locations), points[:, 0]
+        inside = (theta >= nodes.min()) & (theta <= nodes.max())
+        return self._through(interpolation_slopes(nodes, theta) * inside, self.nodes)
 
     def _through(self, weights: Any, nodes: Measure) -> Any:
         xp = namespace(self.values)
