@@ -12,7 +12,7 @@ The paper shows curves; the figures in the table are those that its authors rele
 with equal weights at all points, a fit of λ with n = 35 in each fold, and a computation on coefficients ⟨y, ψ⟩ as if
 the functions were orthonormal (√2·1 has norm √2; the sine of l = 0 is zero and changes nothing). There the Huber loss
 is that of the *projected* residual: dual variables are restricted to the span of the functions, and what no function
-reaches costs nothing. That is ``BoundExpansion(augmented=False)``. Beside it stands what ``FunctionalRegressor``
+reaches costs nothing. That is ``BoundCoefficients(augmented=False)``. Beside it stands what ``FunctionalRegressor``
 minimises for the same functions: the kernel Σ λ ψ ⊗ ψ as it is, and the loss of the whole residual.
 
 κ is the best one for the error that is shown, as in the paper. We add the error on the 32 curves that are no outliers.
@@ -33,7 +33,7 @@ from report import Report, data_file, options, table
 from mercer.kernels import IntegralLaplacian, Precomputed
 from mercer.losses import Huber, Square
 from mercer.measures import Measure, Points
-from mercer.operator_valued import BoundExpansion, ExpansionKernel, FunctionBasis, NystromBasis
+from mercer.operator_valued import BoundCoefficients, ExpansionKernel, FunctionBasis, NystromBasis
 from mercer.plotting import RobustnessProfileDisplay
 from mercer.problems import DualProblem
 from mercer.solvers import RidgePath, loss_path
@@ -115,7 +115,7 @@ def leave_one_out(bound, K, Y, nodes: Measure, alpha, loss, values, tol=TOL) -> 
             gap = max(gap, result.relative_gap)
         # k_X(x_i, ·) is in the coefficients already; the functions of θ are evaluated once for all values
         one = np.eye(len(values))
-        curves = bound.evaluate(one, one, np.concatenate(coefs[::-1]), nodes.points)
+        curves = bound.expand(one, np.concatenate(coefs[::-1])).evaluate(one, nodes.points)
         errors[i] = nodes.norm(Y[i] - curves) ** 2
     return LeftOut(errors, zero_rows, zero_entries, gap)
 
@@ -133,8 +133,8 @@ def reproduce(K, Y, nodes, size, kappas) -> dict:
     """Return the errors of one basis: chosen λ, ridge, and Huber for each κ with both residuals."""
     functions = harmonics(size).bind(nodes)
     eigenfunctions = NystromBasis().bind(nodes, ExpansionKernel(functions))
-    projected = BoundExpansion(Precomputed(), functions, nodes, augmented=False)
-    whole = BoundExpansion(Precomputed(), eigenfunctions, nodes)
+    projected = BoundCoefficients(Precomputed(), functions, nodes, augmented=False)
+    whole = BoundCoefficients(Precomputed(), eigenfunctions, nodes)
     paths = [ridge_errors(projected, K, Y, nodes, alpha) for alpha in ALPHAS]
     best = int(np.argmin(np.mean(paths, axis=1)))
     found = {"alpha": ALPHAS[best], "ridge": paths[best], "ridge whole": ridge_errors(whole, K, Y, nodes, ALPHAS[best])}

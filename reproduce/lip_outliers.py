@@ -37,7 +37,7 @@ from mercer.kernels import Gaussian, IntegralGaussian, IntegralLaplacian, Precom
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import Huber, Square
 from mercer.measures import Grid, Measure
-from mercer.operator_valued import BoundComponents
+from mercer.operator_valued import Decomposable
 from mercer.plotting import RobustnessProfileDisplay
 from mercer.problems import DualProblem
 from mercer.solvers import ClosedForm, RidgePath, kernel_grid_errors
@@ -81,7 +81,7 @@ def contaminated(kernel, X, Y, nodes: Measure, scale: float, shares: np.ndarray,
     X, Y = with_outliers(X, Y, scale)
     found = tune(kernel, X, Y, nodes, grid)
     K, alpha = found.pop("gram"), found["alpha"]
-    bound = BoundComponents(Precomputed(), Gaussian(found["gamma_theta"]), nodes)
+    bound = Decomposable(Precomputed(), Gaussian(found["gamma_theta"])).bind(nodes)
     found["ridge"], residuals = ridge(bound, K, Y, nodes, alpha)
     for geometry in GEOMETRIES:
         sizes = nodes.norm(residuals) if geometry == "norm" else np.abs(residuals)

@@ -33,7 +33,7 @@ from mercer.datasets import contaminate_curves, make_curves
 from mercer.kernels import Gaussian, IntegralGaussian, Precomputed
 from mercer.losses import EpsilonRidge
 from mercer.measures import Grid, Measure
-from mercer.operator_valued import BoundComponents
+from mercer.operator_valued import Decomposable
 from mercer.plotting import SparsityProfileDisplay
 
 LIP_SCALES, SYNTHETIC_SCALES = (0.2, 0.5, 0.8, 1.2), (0.4, 1.2, 1.7)
@@ -59,7 +59,7 @@ def lip(X, Y, nodes: Measure, scale: float, shares: np.ndarray) -> dict:
     Y, _ = contaminate_curves(Y, "local", scale=scale, random_state=0)
     found = tune(IntegralGaussian, X, Y, nodes, "released")
     K, alpha = found.pop("gram"), found["alpha"]
-    bound = BoundComponents(Precomputed(), Gaussian(found["gamma_theta"]), nodes)
+    bound = Decomposable(Precomputed(), Gaussian(found["gamma_theta"])).bind(nodes)
     found["ridge"] = ridge(bound, K, Y, nodes, alpha)[0].mean()
     for geometry in GEOMETRIES:
         epsilons = shares * largest(Y, nodes, geometry)

@@ -12,7 +12,7 @@ from mercer import FunctionalRegressor
 from mercer.kernels import Gaussian, IntegralLaplacian, Precomputed
 from mercer.losses import EpsilonRidge, Huber
 from mercer.measures import Grid, Points
-from mercer.operator_valued import BoundComponents, BoundExpansion, ExpansionKernel, NystromBasis
+from mercer.operator_valued import BoundCoefficients, Decomposable, ExpansionKernel, NystromBasis
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -48,9 +48,11 @@ def test_ridge_left_out_in_closed_form_is_a_fit_to_the_others(script):
     equal = Points(grid, np.full(len(grid), 1 / len(grid)))
     nodes, K, alpha = equal.build(), IntegralLaplacian(2.0)(X), 0.05
     functions = module.harmonics(3).bind(nodes)
-    released = module.ridge_errors(BoundExpansion(Precomputed(), functions, nodes, augmented=False), K, Y, nodes, alpha)
+    released = module.ridge_errors(
+        BoundCoefficients(Precomputed(), functions, nodes, augmented=False), K, Y, nodes, alpha
+    )
     eigenfunctions = NystromBasis().bind(nodes, ExpansionKernel(functions))
-    exact = module.ridge_errors(BoundExpansion(Precomputed(), eigenfunctions, nodes), K, Y, nodes, alpha)
+    exact = module.ridge_errors(BoundCoefficients(Precomputed(), eigenfunctions, nodes), K, Y, nodes, alpha)
     psi, spectrum = functions.evaluate(nodes.points), functions.spectrum
     for i in (0, 4):
         rest = np.delete(np.arange(len(X)), i)
@@ -71,7 +73,7 @@ def test_leave_one_out_along_a_path_is_a_fit_to_the_others(loss, script):
     X, Y, grid = curves()
     nodes, kernel = Grid(grid).build(), IntegralLaplacian(2.0)
     values = np.array([0.1, 0.3])
-    bound = BoundComponents(Precomputed(), Gaussian(8.0), nodes)
+    bound = Decomposable(Precomputed(), Gaussian(8.0)).bind(nodes)
     found = module.leave_one_out(bound, kernel(X), Y, nodes, 0.01, loss, values, tol=1e-9)
     assert found.gap <= 1e-9
     name = "kappa" if isinstance(loss, Huber) else "epsilon"
@@ -134,7 +136,7 @@ def test_ridge_tunes_on_left_out_curves(script):
     found = module.tune(IntegralLaplacian, X, Y, nodes, "released")
 
     def error(alpha, gamma_x, gamma_theta):
-        bound = BoundComponents(Precomputed(), Gaussian(gamma_theta), nodes)
+        bound = Decomposable(Precomputed(), Gaussian(gamma_theta)).bind(nodes)
         # the choice keeps λn, the error of the table λ
         return module.ridge(bound, IntegralLaplacian(gamma_x)(X), Y, nodes, alpha * 12 / 11)[0].mean()
 

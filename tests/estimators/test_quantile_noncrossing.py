@@ -54,7 +54,7 @@ def slopes_at(model, x):
 def parts(model, x, theta):
     """h and b at some levels, from the attributes as they are documented."""
     bound = Decomposable(model.kernel_, model.output_kernel_).bind(model.measure_, model.slopes_)
-    h = bound.evaluate(x, model.X_fit_, model.dual_coef_, theta[:, None])
+    h = bound.expand(model.X_fit_, model.dual_coef_).evaluate(x, theta[:, None])
     order = np.argsort(model.measure_.locations)
     return h, np.interp(theta, model.measure_.locations[order], model.intercept_[order])
 

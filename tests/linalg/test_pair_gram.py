@@ -5,7 +5,18 @@ import pytest
 
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Laplacian
-from mercer.linalg import Dense, Kronecker, LowRank, PairGram, congruence, eigh, norm2, memory_limit, pivoted_cholesky, solve
+from mercer.linalg import (
+    Dense,
+    Kronecker,
+    LowRank,
+    PairGram,
+    congruence,
+    eigh,
+    norm2,
+    memory_limit,
+    pivoted_cholesky,
+    solve,
+)
 from mercer.linalg import pairs as module
 from mercer.testing import check_operator
 

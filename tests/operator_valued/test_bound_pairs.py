@@ -8,7 +8,7 @@ from mercer.kernels import Gaussian, Precomputed
 from mercer.losses import Square
 from mercer.measures import Measure
 from mercer.operator_valued import BoundPairs, Decomposable
-from mercer.operator_valued import pairs as module
+from mercer.operator_valued import expansion as module
 from mercer.problems import curve_problem
 from mercer.solvers import ClosedForm
 
@@ -41,10 +41,10 @@ def test_evaluate_is_the_sum_over_observations(matrix, mean_scale, block, monkey
     pairs = BoundPairs(K_X, K_T, ROWS, POINTS, p, matrix, mean_scale)
     coef = RNG.normal(size=(6, p))
     M = np.eye(1) if matrix is None else matrix
-    np.testing.assert_allclose(pairs.evaluate(Z, X, coef, THETA), explicit(coef, M, mean_scale), atol=1e-12)
+    np.testing.assert_allclose(pairs.expand(X, coef).evaluate(Z, THETA), explicit(coef, M, mean_scale), atol=1e-12)
     slope = explicit(coef, M, mean_scale, lambda s, t: K_T.derivative(s, t, (0, 1)))
-    np.testing.assert_allclose(pairs.slope(Z, X, coef, THETA), slope, atol=1e-12)
-    assert pairs.evaluate(Z, X, coef, THETA[:0]).shape == (3, 0)
+    np.testing.assert_allclose(pairs.expand(X, coef).slope(Z, THETA), slope, atol=1e-12)
+    assert pairs.expand(X, coef).evaluate(Z, THETA[:0]).shape == (3, 0)
 
 
 @pytest.mark.parametrize("matrix", [None, A], ids=["scalar", "matrix"])
@@ -54,7 +54,7 @@ def test_gram_gives_the_values_at_the_observations(matrix):
     assert len(pairs.measure) == p
     np.testing.assert_array_equal(pairs.measure.weights, np.ones(p))
     coef = RNG.normal(size=(6, p))
-    values = pairs.evaluate(X, X, coef, POINTS).reshape(4, 6, p)
+    values = pairs.expand(X, coef).evaluate(X, POINTS).reshape(4, 6, p)
     np.testing.assert_allclose(pairs.gram(X) @ coef, values[ROWS, np.arange(6)], atol=1e-12)
     np.testing.assert_array_equal(pairs.analyse(coef[:, 0]), coef[:, :1])
     assert pairs.analyse(coef) is coef
@@ -67,7 +67,7 @@ def test_precomputed_input_kernel():
     usual = BoundPairs(K_X, K_T, ROWS, POINTS)
     np.testing.assert_allclose(pairs.gram(gram) @ coef, usual.gram(X) @ coef, atol=1e-12)
     np.testing.assert_allclose(
-        pairs.evaluate(K_X(Z, X), gram, coef, THETA), usual.evaluate(Z, X, coef, THETA), atol=1e-12
+        pairs.expand(gram, coef).evaluate(K_X(Z, X), THETA), usual.expand(X, coef).evaluate(Z, THETA), atol=1e-12
     )
 
 
@@ -82,7 +82,7 @@ def test_a_mean_curve_that_is_almost_free_is_learned():
         pairs = BoundPairs(Gaussian(1.0), Gaussian(4.0), rows, points, mean_scale=scale)
         problem = curve_problem(pairs.gram(X), Square(), Y, rows, alpha=0.1)
         coef = problem.primal_coef(ClosedForm().solve(problem).coef)
-        new = pairs.evaluate(np.array([[0.5]]), X, coef, THETA)
+        new = pairs.expand(X, coef).evaluate(np.array([[0.5]]), THETA)
         error[scale] = np.abs(new - 10 - np.sin(3 * THETA.T)).max()
     assert 5 * error[100.0] < error[0.0]
 
@@ -93,7 +93,9 @@ def test_shared_points_evaluate_like_the_decomposable_kernel():
     pairs = BoundPairs(K_X, K_T, np.repeat(np.arange(4), m), np.tile(theta, (4, 1)))
     grid = Decomposable(K_X, K_T).bind(Measure(theta, np.ones(m)))
     flat = coef.reshape(-1, 1)
-    np.testing.assert_allclose(pairs.evaluate(Z, X, flat, THETA), grid.evaluate(Z, X, coef, THETA), atol=1e-12)
+    np.testing.assert_allclose(
+        pairs.expand(X, flat).evaluate(Z, THETA), grid.expand(X, coef).evaluate(Z, THETA), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ from mercer.kernels import Gaussian, Laplacian
 from mercer.linalg import Kronecker
 from mercer.measures import Grid, Measure
 from mercer.operator_valued import (
-    BoundComponents,
-    BoundDecomposable,
+    Decomposable,
+    ExpansionKernel,
     HarmonicBasis,
     check_output_matrix,
     leading_components,
 )
 from mercer.operator_valued.components import component_measure
-from mercer.operator_valued.expansion import ExpansionKernel
 from mercer.testing import check_operator
 
 RNG = np.random.default_rng(0)
@@ -34,7 +33,7 @@ def kernel_value(x, s, z, t, matrix):
 
 @pytest.mark.parametrize("matrix", [None, A], ids=["identity", "A"])
 def test_gram_is_that_of_the_product_kernel(matrix):
-    bound = BoundComponents(K, T, NODES, 3, matrix)
+    bound = Decomposable(K, T, matrix).bind(NODES, n_components=3)
     gram = bound.gram(X)
     assert isinstance(gram, Kronecker)
     used = np.eye(3) if matrix is None else matrix
@@ -43,13 +42,13 @@ def test_gram_is_that_of_the_product_kernel(matrix):
     )
     np.testing.assert_allclose(gram.to_dense(), explicit, atol=1e-13)
     check_operator(gram, COEF)
-    np.testing.assert_allclose(bound.evaluate(X, X, COEF, NODES.points), gram @ COEF, atol=1e-12)
+    np.testing.assert_allclose(bound.expand(X, COEF).evaluate(X, NODES.points), gram @ COEF, atol=1e-12)
 
 
 @pytest.mark.parametrize("matrix", [None, A], ids=["identity", "A"])
 @pytest.mark.parametrize("points", [POINTS, np.linspace(0, 1, 9)[:, None]], ids=["few", "many"])
 def test_evaluate_is_the_representer_sum(matrix, points):
-    bound = BoundComponents(K, T, NODES, 3, matrix)
+    bound = Decomposable(K, T, matrix).bind(NODES, n_components=3)
     used, cube = np.eye(3) if matrix is None else matrix, COEF.reshape(5, 4, 3)
     expected = [
         [
@@ -58,34 +57,51 @@ def test_evaluate_is_the_representer_sum(matrix, points):
         ]
         for z in Z
     ]
-    np.testing.assert_allclose(bound.evaluate(Z, X, COEF, points), np.reshape(expected, (3, -1)), atol=1e-12)
+    np.testing.assert_allclose(bound.expand(X, COEF).evaluate(Z, points), np.reshape(expected, (3, -1)), atol=1e-12)
 
 
 @pytest.mark.parametrize("p", [1, 3])
 def test_slopes_are_difference_quotients(p):
-    bound, coef, step = BoundComponents(K, T, NODES, p, None if p == 1 else A), COEF[:, : 4 * p], 1e-6
-    ahead, behind = (bound.evaluate(Z, X, coef, POINTS + d) for d in (step, -step))
-    np.testing.assert_allclose(bound.slope(Z, X, coef, POINTS), (ahead - behind) / (2 * step), atol=1e-7)
+    bound, coef, step = Decomposable(K, T, None if p == 1 else A).bind(NODES), COEF[:, : 4 * p], 1e-6
+    ahead, behind = (bound.expand(X, coef).evaluate(Z, POINTS + d) for d in (step, -step))
+    np.testing.assert_allclose(bound.expand(X, coef).slope(Z, POINTS), (ahead - behind) / (2 * step), atol=1e-7)
 
 
-def test_one_component_is_the_decomposable_kernel():
-    one, plain = BoundComponents(K, T, NODES), BoundDecomposable(K, T, NODES)
+def test_one_component_may_have_a_matrix():
+    plain, one = Decomposable(K, T).bind(NODES), Decomposable(K, T, [[1.0]]).bind(NODES, n_components=1)
     coef = COEF[:, :4]
     np.testing.assert_array_equal(one.gram(X).to_dense(), plain.gram(X).to_dense())
-    np.testing.assert_allclose(one.evaluate(Z, X, coef, POINTS), plain.evaluate(Z, X, coef, POINTS), atol=1e-14)
-    assert one.measure is NODES
-    scaled = BoundComponents(K, T, NODES, 1, np.array([[2.0]]))
+    np.testing.assert_array_equal(one.expand(X, coef).evaluate(Z, POINTS), plain.expand(X, coef).evaluate(Z, POINTS))
+    assert plain.measure is NODES
+    scaled = Decomposable(K, T, np.array([[2.0]])).bind(NODES)
     np.testing.assert_allclose(scaled.gram(X).to_dense(), 2 * plain.gram(X).to_dense())
-    assert one.analyse(coef) is coef
+    assert plain.analyse(coef) is coef
+
+
+def test_the_matrix_says_how_many_components_there_are():
+    assert len(Decomposable(K, T, A).bind(NODES).measure) == 12
+    assert len(Decomposable(K, T).bind(NODES, n_components=2).measure) == 8
+    with pytest.raises(DataError, match=r"Decomposable: output_matrix must have shape .* = \(2, 2\); got \(3, 3\)"):
+        Decomposable(K, T, A).bind(NODES, n_components=2)
+    for bad, message in ((-A, "positive semi-definite"), (np.ones((2, 3)), "shape"), (3.0, "shape"), ("A", "numbers")):
+        with pytest.raises(DataError, match=f"Decomposable: output_matrix must .*{message}"):
+            Decomposable(K, T, bad)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_slopes_of_components_are_represented(p):
+    bound = Decomposable(K, T).bind(NODES, POINTS, n_components=p)
+    coef = RNG.normal(size=(5, 7 * p))
+    np.testing.assert_allclose(bound.observe(bound.expand(X, coef), X), bound.gram(X) @ coef, atol=1e-12)
 
 
 def test_kernels_of_low_rank_and_many_nodes_are_not_formed():
     many = Grid(np.linspace(0, 1, 1200)).build()
-    gram = BoundComponents(K, Laplacian(1.0), many).gram(X)
-    dense = BoundComponents(K, Laplacian(1.0), Grid(np.linspace(0, 1, 12)).build()).gram(X)
+    gram = Decomposable(K, Laplacian(1.0)).bind(many).gram(X)
+    dense = Decomposable(K, Laplacian(1.0)).bind(Grid(np.linspace(0, 1, 12)).build()).gram(X)
     assert type(gram.right) is not type(dense.right)
     expansion = ExpansionKernel(HarmonicBasis(3).bind(NODES))
-    low = BoundComponents(K, expansion, NODES).gram(X)
+    low = Decomposable(K, expansion).bind(NODES).gram(X)
     np.testing.assert_allclose(low.right.to_dense(), expansion(NODES.points), atol=1e-14)
 
 
@@ -100,12 +116,12 @@ def test_the_measure_repeats_nodes():
 def test_strict_arrays_give_the_same():
     xp = pytest.importorskip("array_api_strict")
     x, z, coef, points = (xp.asarray(a) for a in (X, Z, COEF, POINTS))
-    here = BoundComponents(K, T, NODES, 3, A)
-    there = BoundComponents(K, T, NODES.like(x), 3, A)
+    here = Decomposable(K, T, A).bind(NODES)
+    there = Decomposable(K, T, A).bind(NODES.like(x))
     for name in ("evaluate", "slope"):
-        got = getattr(there, name)(z, x, coef, points)
+        got = getattr(there.expand(x, coef), name)(z, points)
         assert type(got) is type(x)
-        np.testing.assert_allclose(np.from_dlpack(got), getattr(here, name)(Z, X, COEF, POINTS), atol=1e-12)
+        np.testing.assert_allclose(np.from_dlpack(got), getattr(here.expand(X, COEF), name)(Z, POINTS), atol=1e-12)
     np.testing.assert_allclose(np.from_dlpack(there.gram(x) @ coef), here.gram(X) @ COEF, atol=1e-12)
 
 

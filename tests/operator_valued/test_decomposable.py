@@ -67,7 +67,7 @@ def test_gram_in_the_geometry_of_the_measure():
 
 def test_evaluate_is_the_representer_sum():
     measure = GaussLegendre(3).build()
-    found = KERNEL.bind(measure).evaluate(Z, X, COEF, THETA)
+    found = KERNEL.bind(measure).expand(X, COEF).evaluate(Z, THETA)
     expected = [
         [
             sum(COEF[i, j] * product_kernel(z, t, X[i], measure.points[j]) for i in range(6) for j in range(3))
@@ -82,14 +82,14 @@ def test_evaluate_is_the_representer_sum():
 def test_evaluate_at_the_nodes_is_the_gram_matrix():
     measure = GaussLegendre(3).build()
     bound = KERNEL.bind(measure)
-    np.testing.assert_allclose(bound.evaluate(X, X, COEF, measure.points), bound.gram(X) @ COEF, atol=1e-12)
+    np.testing.assert_allclose(bound.expand(X, COEF).evaluate(X, measure.points), bound.gram(X) @ COEF, atol=1e-12)
 
 
 def test_evaluate_in_blocks(monkeypatch):
     bound = KERNEL.bind(GaussLegendre(3).build())
-    whole = bound.evaluate(Z, X, COEF, THETA)
+    whole = bound.expand(X, COEF).evaluate(Z, THETA)
     monkeypatch.setattr(gram_module, "BLOCK_BYTES", 1)
-    np.testing.assert_allclose(bound.evaluate(Z, X, COEF, THETA), whole, atol=1e-13)
+    np.testing.assert_allclose(bound.expand(X, COEF).evaluate(Z, THETA), whole, atol=1e-13)
 
 
 def test_splitting_a_node_changes_nothing():
@@ -102,8 +102,8 @@ def test_splitting_a_node_changes_nothing():
     np.testing.assert_allclose(two @ twice, np.tile(one @ COEF, 2), atol=1e-12)
     assert two.inner(twice, two @ twice) == pytest.approx(one.inner(COEF, one @ COEF))
     np.testing.assert_allclose(two.norm2(), one.norm2())
-    found = KERNEL.bind(split).evaluate(Z, X, twice / 2, THETA)
-    np.testing.assert_allclose(found, KERNEL.bind(measure).evaluate(Z, X, COEF, THETA), atol=1e-12)
+    found = KERNEL.bind(split).expand(X, twice / 2).evaluate(Z, THETA)
+    np.testing.assert_allclose(found, KERNEL.bind(measure).expand(X, COEF).evaluate(Z, THETA), atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Decomposable(Linear() + 1.0, Laplacian(2.0))], ids=repr)
@@ -111,9 +111,9 @@ def test_strict_arrays_give_the_same(kernel):
     expected = kernel.bind(GaussLegendre(3).build())
     x, z, coef, theta = (strict.asarray(a) for a in (X, Z, COEF, THETA))
     found = kernel.bind(GaussLegendre(3).build(x))
-    got = found.evaluate(z, x, coef, theta)
+    got = found.expand(x, coef).evaluate(z, theta)
     assert isinstance(got, type(x))
-    np.testing.assert_allclose(to_numpy(got), expected.evaluate(Z, X, COEF, THETA), atol=1e-12)
+    np.testing.assert_allclose(to_numpy(got), expected.expand(X, COEF).evaluate(Z, THETA), atol=1e-12)
     np.testing.assert_allclose(to_numpy(found.gram(x) @ coef), expected.gram(X) @ COEF, atol=1e-12)
     check_operator(found.gram(x), coef)
 
@@ -144,32 +144,47 @@ def test_evaluate_with_slopes_is_linear_in_both_parts():
     kernel = Decomposable(Gaussian(0.5), Gaussian(3.0))
     bound = kernel.bind(measure, SLOPES)
     coef = RNG.normal(size=(6, 6))
-    found = bound.evaluate(Z, X, coef, THETA)
+    found = bound.expand(X, coef).evaluate(Z, THETA)
     apart = np.concatenate([measure.points, SLOPES - e, SLOPES + e])
     spread = np.concatenate([coef[:, :3], -coef[:, 3:] / (2 * e), coef[:, 3:] / (2 * e)], axis=1)
-    expected = kernel.bind(Measure(apart, np.ones(9))).evaluate(Z, X, spread, THETA)
+    expected = kernel.bind(Measure(apart, np.ones(9))).expand(X, spread).evaluate(Z, THETA)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     many = np.linspace(0.01, 0.99, 40)[:, None]  # the other order of products
     np.testing.assert_allclose(
-        bound.evaluate(Z, X, coef, many), np.hstack([bound.evaluate(Z, X, coef, t[None, :]) for t in many]), atol=1e-12
+        bound.expand(X, coef).evaluate(Z, many),
+        np.hstack([bound.expand(X, coef).evaluate(Z, t[None, :]) for t in many]),
+        atol=1e-12,
     )
 
 
 @pytest.mark.parametrize("slopes", [None, SLOPES], ids=["values", "and slopes"])
-def test_slope_section_is_the_derivative_of_evaluate(slopes):
+def test_slope_is_the_derivative_of_evaluate(slopes):
     measure, e = GaussLegendre(3).build(), 1e-6
-    bound = Decomposable(Gaussian(0.5), Gaussian(3.0)).bind(measure, slopes)
     coef = RNG.normal(size=(6, 3 if slopes is None else 6))
-    low, high = (bound.evaluate(Z, X, coef, THETA + s * e) for s in (-1, 1))
-    section = bound.slope_section(THETA)
-    assert section.shape == (coef.shape[1], len(THETA))
-    np.testing.assert_allclose(Gaussian(0.5)(Z, X) @ coef @ section, (high - low) / (2 * e), atol=1e-7)
+    h = Decomposable(Gaussian(0.5), Gaussian(3.0)).bind(measure, slopes).expand(X, coef)
+    low, high = (h.evaluate(Z, THETA + s * e) for s in (-1, 1))
+    assert h.representers.slopes(THETA).shape == (coef.shape[1], len(THETA))
+    np.testing.assert_allclose(h.slope(Z, THETA), (high - low) / (2 * e), atol=1e-7)
 
 
 def test_values_and_slopes_at_the_anchors_are_the_gram_matrix():
     measure = GaussLegendre(3).build()
     bound = Decomposable(Gaussian(0.5), Gaussian(3.0)).bind(measure, SLOPES)
     coef = RNG.normal(size=(6, 6))
-    whole = bound.gram(X) @ coef
-    np.testing.assert_allclose(bound.evaluate(X, X, coef, measure.points), whole[:, :3], atol=1e-12)
-    np.testing.assert_allclose(Gaussian(0.5)(X) @ coef @ bound.slope_section(SLOPES), whole[:, 3:], atol=1e-12)
+    h, whole = bound.expand(X, coef), bound.gram(X) @ coef
+    np.testing.assert_allclose(h.evaluate(X, measure.points), whole[:, :3], atol=1e-12)
+    np.testing.assert_allclose(h.slope(X, SLOPES), whole[:, 3:], atol=1e-12)
+    np.testing.assert_array_equal(bound.observe(h, X), np.hstack([h.evaluate(X, measure.points), h.slope(X, SLOPES)]))
+    assert h.norm == pytest.approx(np.sqrt(np.sum(coef * whole)), rel=1e-12)
+
+
+def test_bandwidths_from_data_become_numbers_where_the_data_are():
+    kernel = Decomposable(Gaussian("median"), Gaussian("median"))
+    measure = GaussLegendre(3).build()
+    adapted = kernel.adapt(X)
+    assert (adapted.kernel, adapted.output_kernel) == (Gaussian("median").adapt(X), Gaussian("median"))
+    bound = adapted.bind(measure)
+    assert bound.output_kernel == Gaussian("median").adapt(measure.points)
+    late = kernel.bind(measure)  # k_X then becomes numbers at the rows of the fit
+    np.testing.assert_array_equal(late.expand(X, COEF).evaluate(Z, THETA), bound.expand(X, COEF).evaluate(Z, THETA))
+    assert kernel == Decomposable(Gaussian("median"), Gaussian("median"))

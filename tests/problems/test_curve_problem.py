@@ -89,7 +89,7 @@ def test_every_loss_agrees_with_cvxpy(loss, p, matrix, intercept, weighted):
     assert result.objective == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(problem.predict(result.coef), H, atol=2e-3)
     np.testing.assert_allclose(result.intercept, b, atol=2e-3)
-    at_fit = pairs_of(p, matrix).evaluate(X, X, problem.primal_coef(result.coef), POINTS)
+    at_fit = pairs_of(p, matrix).expand(X, problem.primal_coef(result.coef)).evaluate(X, POINTS)
     np.testing.assert_allclose(at_fit.reshape(5, N, p)[ROWS, np.arange(N)], problem.predict(result.coef), atol=1e-10)
 
 

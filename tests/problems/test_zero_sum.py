@@ -27,7 +27,11 @@ def test_projection_on_a_box_with_given_sums(mean):
     np.testing.assert_allclose(found, prox(Z - shift), atol=1e-14)
     A = cp.Variable((N, M))
     metric = np.outer(S, MEASURE.weights)
-    constraints = [A >= np.tile(theta - 1, (N, 1)), A <= np.tile(theta, (N, 1)), S @ A == S.sum() * (mean + np.zeros(M))]
+    constraints = [
+        A >= np.tile(theta - 1, (N, 1)),
+        A <= np.tile(theta, (N, 1)),
+        S @ A == S.sum() * (mean + np.zeros(M)),
+    ]
     cp.Problem(cp.Minimize(cp.sum(cp.multiply(metric, cp.square(A - Z)))), constraints).solve(solver=cp.CLARABEL)
     np.testing.assert_allclose(found, A.value, atol=1e-5)
 

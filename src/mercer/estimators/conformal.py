@@ -81,6 +81,14 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
     conformity_scores_ : list of arrays
         One array for each base estimator: where the targets that it has not seen lie in its quantile functions, as
         levels, continued with a constant slope below 0.001 and above 0.999.
+    calibration_quantiles_ : list of arrays of shape (n_rows, n_levels)
+        For each base estimator, its sorted quantiles at the rows that it has not seen.
+    calibration_targets_ : list of arrays of shape (n_rows,)
+        Their targets.
+    columns_ : list of arrays of int or None
+        For each base estimator on a Gram matrix, the columns of the rows that it was fitted on; None on other inputs.
+    slope_ : float
+        Slope in the unit of y with which quantile functions are continued.
     n_calibration_ : int
         Number n of rows that calibrate.
     levels_ : array of shape (n_levels,)
@@ -207,7 +215,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
                 "place. Use method='split', or FrozenEstimator(fitted) as the estimator."
             )
         X, y = _prepare(X, y)
-        return self._store(self.estimators_, self._columns, [self._inputs(X, self._columns[0])], [y])
+        return self._store(self.estimators_, self.columns_, [self._inputs(X, self.columns_[0])], [y])
 
     def _base(self):
         return KernelQuantileRegressor() if self.estimator is None else self.estimator
@@ -308,8 +316,8 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         # any slope gives the same predictions; one in the unit of y keeps all digits
         slope = float(np.mean(np.abs(y - np.median(y)))) or 1.0
         self.conformity_scores_ = [_locate(Q, y, slope) for Q, y in zip(curves, targets, strict=True)]
-        self.estimators_, self._columns, self._slope = models, columns, slope
-        self._seen, self._targets = curves, targets
+        self.estimators_, self.columns_, self.slope_ = models, columns, slope
+        self.calibration_quantiles_, self.calibration_targets_ = curves, targets
         self.n_calibration_ = len(y)
         self.levels_ = LEVELS.copy()
         return self
@@ -340,7 +348,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
 
     def _predicted_curves(self, X) -> list[np.ndarray]:
         check_is_fitted(self)
-        return [self._curves(m, self._inputs(X, c)) for m, c in zip(self.estimators_, self._columns, strict=True)]
+        return [self._curves(m, self._inputs(X, c)) for m, c in zip(self.estimators_, self.columns_, strict=True)]
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -354,7 +362,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         rank = self._rank("coverage", coverage, coverage)
         ends = interpolation(LEVELS, [(1 - coverage) / 2, (1 + coverage) / 2])
         scores = []
-        for Q, y in zip(self._seen, self._targets, strict=True):
+        for Q, y in zip(self.calibration_quantiles_, self.calibration_targets_, strict=True):
             low, high = (Q @ ends).T
             scores.append(np.maximum(low - y, y - high))
         predicted = [Q @ ends for Q in self._predicted_curves(X)]
@@ -405,7 +413,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
     def _quantiles(self, X, ranks):
         def move(Q, scores):
             excess = np.maximum(scores - LEVELS[-1], 0) - np.maximum(LEVELS[0] - scores, 0)
-            return Q @ interpolation(LEVELS, scores) + self._slope * excess
+            return Q @ interpolation(LEVELS, scores) + self.slope_ * excess
 
         return _ranked(self._predicted_curves(X), self.conformity_scores_, ranks, move)
 

@@ -13,7 +13,7 @@ from mercer._params import check_number
 from mercer.backend import device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.regularisation import choose_alpha
-from mercer.estimators.validation import validate_inputs, validate_labels, validate_training, validate_weight
+from mercer.estimators.validation import validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError
 from mercer.functions import QuantileFunction, check_levels
 
@@ -58,10 +58,11 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default=None
+    kernel : Kernel, str, callable or OperatorValuedKernel, default=None
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
         Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter
-        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``.
+        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
+        ``Decomposable(Gaussian(), Gaussian(5.0))``, with ``output_kernel=None``.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on costs. By default a Gaussian whose scale is the median distance of the costs.
     alpha : float or "auto", default="auto"
@@ -102,12 +103,23 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training rows of positive weight, identical pairs (x, y) once.
+    columns_ : array of int or None
+        Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
+    slopes_ : array of shape (n_slopes, 1) or None
+        Costs at which slopes were represented, with ``noncrossing`` acting in the fit.
+    expansion_ : Expansion
+        The fitted function h: ``evaluate(X, points)``, ``slope``, ``norm``, ``state()``. With a kernel of explicit
+        features (:class:`~mercer.kernels.FeatureKernel`) it holds no training rows.
     intercept_ : array of shape (n_nodes,)
         b at the nodes; piecewise linear in between, constant beyond.
+    intercept_function_ : InterceptFunction
+        b(θ), through ``intercept_``.
+    rearranged_ : bool
+        Whether decision values are sorted, with ``noncrossing="rearrange"`` in the fit.
     alpha_ : float
         λ that was used.
     kernel_, output_kernel_ : Kernel
-        With numbers for their bandwidths.
+        With numbers for their bandwidths. (An OperatorValuedKernel that has no such factors is ``kernel_`` itself.)
     measure_ : Measure
         Nodes and weights.
     grid_ : array of shape (n_grid,)
@@ -211,14 +223,14 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         labels = validate_labels(self, y)
         classes = self._two_classes(labels)
         signs = np.where(labels == classes[1], 1.0, -1.0)
-        X, signs, weight = validate_training(self, X, signs, sample_weight)
-        self._check_both(to_numpy(signs), classes)
-        X, signs, weight = self._merge(X, signs, weight)
+        rows = validate_training(self, X, signs, sample_weight)
+        self._check_both(to_numpy(rows.y), classes)
+        X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
         alpha = self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight)
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(bound.measure)))
-        self._fit_function(X, Y, weight, bound, loss, alpha)
+        self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
         numbers = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numbers else classes
         return self
@@ -273,8 +285,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         return self._decide(X, check_levels(self, costs, "costs", COST_HINT), "predict_function")
 
     def _decide(self, X, costs, method):
-        X = validate_inputs(self, X, self.X_fit_, method)
-        if not self._sorts:
+        X = self._valid_inputs(X, method)
+        if not self.rearranged_:
             return self._evaluate(X, costs)
         grid = to_numpy(self.grid_)  # increasing functions of θ are quantile functions
         return QuantileFunction(grid, self._evaluate(X, grid)).rearranged()(costs)

@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._params import check_number
 from mercer.backend import is_numpy
 from mercer.estimators.progress import progress
-from mercer.estimators.validation import check_gram, merge_duplicates
+from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.solvers import Solver, plan
 
 __all__ = ["FunctionValuedEstimator", "is_pairwise"]
@@ -45,10 +46,34 @@ class FunctionValuedEstimator(BaseEstimator):
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
         if not isinstance(self.fit_intercept, (bool, np.bool_)):
             raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
+        if any(isinstance(kernel, OperatorValuedKernel) for kernel in self._input_kernels()):
+            self._check_alone()
+
+    def _check_alone(self) -> None:
+        """Refuse parts of a kernel beside a whole one."""
+        params = self.get_params(deep=False)
+        for name in ("output_kernel", "output_matrix"):
+            if params.get(name) is not None:
+                raise parameter_error(
+                    self,
+                    name,
+                    params[name],
+                    "None where kernel is an OperatorValuedKernel",
+                    "Say it there, Decomposable(kernel, output_kernel, output_matrix), or pass k_X alone as kernel.",
+                )
+
+    def _part(self, name: str) -> Any:
+        """Return "kernel", "output_kernel" or "output_matrix" as it was given: alone, or within a Decomposable."""
+        return getattr(self.kernel if isinstance(self.kernel, Decomposable) else self, name)
+
+    def _given_kernel(self) -> Kernel:
+        """Return k_X; a Gaussian with one scale per column by default."""
+        given = self._part("kernel")
+        return Gaussian("standardized") if given is None else as_kernel(given, self)
 
     def _adapted_kernel(self, X) -> Kernel:
         """Return k_X with numbers for its bandwidths."""
-        return (Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)).adapt(X)
+        return self._given_kernel().adapt(X)
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
@@ -81,16 +106,42 @@ class FunctionValuedEstimator(BaseEstimator):
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=2 + depth)
 
-    def _store(self, X, bound, problem, result) -> None:
-        """Keep the coefficients and the certificate of a solved problem."""
-        self.X_fit_, self.alpha_ = X, problem.alpha
+    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+        """Become the model of a solved problem: the one way from there to a fitted estimator, which is returned.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The rows of the problem.
+        bound : BoundKernel
+            The kernel that the problem was posed with.
+        problem, result : DualProblem, SolverResult
+            The problem and its solution.
+        centre : float or array, default=0.0
+            What was taken off the targets; it belongs to the intercept.
+        columns : array of int, optional
+            Columns of a Gram matrix that belong to the rows of X; all by default.
+        """
+        self.X_fit_, self.alpha_, self.columns_ = X, problem.alpha, columns
+        if columns is None:
+            self.n_features_in_ = int(X.shape[1])
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
-        self.dual_coef_, self.intercept_ = problem.primal_coef(result.coef), result.intercept
+        self.dual_coef_, self.intercept_ = problem.primal_coef(result.coef), result.intercept + centre
+        self.expansion_ = bound.expand(X, self.dual_coef_)
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
+        return self
+
+    # -- evaluation --------------------------------------------------------------------------------------------
+
+    def _valid_inputs(self, X, method="predict"):
+        """Return X for prediction, of the array library of the fit."""
+        return validate_inputs(self, X, self.expansion_.like, self.columns_, method)
 
 
 def is_pairwise(kernel: Any) -> bool:
     """Say whether a kernel as it was given means that X holds its values."""
-    return kernel.pairwise if isinstance(kernel, Kernel) else isinstance(kernel, str) and kernel == "precomputed"
+    if isinstance(kernel, (Kernel, OperatorValuedKernel)):
+        return kernel.pairwise
+    return isinstance(kernel, str) and kernel == "precomputed"

@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import as_like, device, namespace, require_numpy, to_numpy
+from mercer.backend import device, namespace, require_numpy, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.curves import GridCurves, as_points, check_observed, prediction_grid, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
@@ -31,17 +31,16 @@ from mercer.estimators.functional_model import (
     CurveSample,
     centred,
     dual_support,
-    mean_function,
     nodes_of,
     squared_errors,
     total_variation,
     typical_size,
 )
+from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.validation import (
     check_gram,
     take_columns,
     take_rows,
-    validate_inputs,
     validate_rows,
     validate_weight,
 )
@@ -49,7 +48,14 @@ from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
 from mercer.losses import Loss, Square, as_loss
 from mercer.measures import Points
-from mercer.operator_valued import Basis, BoundBasis, NystromBasis, check_output_matrix
+from mercer.operator_valued import (
+    Basis,
+    BoundBasis,
+    Decomposable,
+    NystromBasis,
+    OperatorValuedKernel,
+    check_output_matrix,
+)
 
 __all__ = ["FunctionalRegressor"]
 
@@ -69,10 +75,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default=None
+    kernel : Kernel, str, callable or Decomposable, default=None
         k_X. By default a Gaussian with one scale per column, whose length, the median distance times 8, 2, 1 or 0.5,
         predicts left-out curves best in ridge regression. For inputs that are functions, see
-        :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`.
+        :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
+        ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or an eighth or so of it, predicts
         left-out curves best in ridge regression; without a grid the identity.
@@ -116,6 +123,18 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         Training inputs of positive weight.
     intercept_ : array of shape (m·p,) or (p,)
         b at the nodes. For scattered observations a constant; the smooth rest of their mean curve is part of h.
+    expansion_ : Expansion
+        The fitted function h: ``evaluate(X, points)``, ``slope``, ``norm``, ``state()``.
+    intercept_function_ : InterceptFunction or None
+        b(θ), through ``intercept_``; None without an intercept.
+    layout_ : GridCurves or ScatteredCurves
+        How curves were given, without rows of them: nodes, components, dimensions.
+    continuous_ : bool
+        Whether there are points between those of ``grid_``: not where columns of Y are mere numbers.
+    columns_ : array of int or None
+        Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
+    input_form_, output_form_ : object or None
+        How data of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
     grid_ : array of shape (m,) or (m, d)
         Where :meth:`predict` evaluates.
     alpha_, loss_, kernel_, output_kernel_ : float, Loss, Kernel, Kernel
@@ -199,6 +218,14 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
                 raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
         else:
             check_number(self, "alpha", self.alpha, low=0, hint="Or pass alpha='auto'.")
+        if isinstance(self.kernel, OperatorValuedKernel) and not isinstance(self.kernel, Decomposable):
+            raise parameter_error(
+                self,
+                "kernel",
+                self.kernel,
+                "a Kernel, a name, a function of two arrays or a Decomposable kernel",
+                "Other operator-valued kernels are solved with mercer.problems: kernel.bind(measure).gram(X).",
+            )
 
     def _basis(self) -> Basis | None:
         if isinstance(self.representation, Basis):
@@ -244,12 +271,13 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     def _output_kernels(self, measure, has_grid) -> list[Kernel]:
         """Return the output kernel, or several to choose from."""
-        if self.output_kernel is None:
+        given = self._part("output_kernel")
+        if given is None:
             return default_output_kernels(measure, has_grid)
-        kernel = as_kernel(self.output_kernel, self, "output_kernel")
+        kernel = as_kernel(given, self, "output_kernel")
         if kernel.pairwise:
             raise parameter_error(
-                self, "output_kernel", self.output_kernel, "a kernel on points of Θ", "It is evaluated at any point."
+                self, "output_kernel", given, "a kernel on points of Θ", "It is evaluated at any point."
             )
         return [kernel.adapt(measure.points)]
 
@@ -273,8 +301,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         self : FunctionalRegressor
         """
         self._check_settings()
-        (X, self._input_form), (y, grid, self._output_form) = open_inputs(X), open_curves(self, y, self.grid)
-        X, keep, weight = validate_rows(self, X, sample_weight)
+        (X, self.input_form_), (y, grid, self.output_form_) = open_inputs(X), open_curves(self, y, self.grid)
+        X, keep, weight, self.columns_ = validate_rows(self, X, sample_weight)
         curves = read_curves(self, y, grid, X)
         sample = self._sample(X, curves, keep, weight)
         centre, curves = centred(sample.curves) if self.fit_intercept else (0.0, sample.curves)
@@ -285,12 +313,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         problem = sample.pose(bound, loss, chosen.alpha)
         result = self._solve(problem, self._tolerance)
         self._warn(result)
-        self._store(sample.X, bound, problem, result)
-        self.intercept_ = self.intercept_ + centre
+        self._store(sample.X, bound, problem, result, centre, self.columns_)
         self.measure_, self.loss_ = sample.measure, loss
-        self._bound, self._nodes = bound, nodes_of(curves)
-        self._layout, self._has_grid = curves.take(np.zeros(0, dtype=int)), has_grid
-        self._has_mean = bool(self.fit_intercept)
+        self.layout_, self.continuous_ = curves.take(np.zeros(0, dtype=int)), has_grid
+        mean = InterceptFunction(self.intercept_, nodes_of(curves))
+        self.intercept_function_ = mean if self.fit_intercept else None
         self.grid_ = prediction_grid(self, grid, curves, self.measure_)
         rows = dual_support(curves, problem, loss, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
@@ -301,7 +328,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold."""
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        kernels = default_kernels(sample.X, LENGTHS) if self.kernel is None else [self._adapted_kernel(sample.X)]
+        kernels = (
+            default_kernels(sample.X, LENGTHS) if self._part("kernel") is None else [self._adapted_kernel(sample.X)]
+        )
         output_kernels = self._output_kernels(sample.measure, has_grid)
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]
@@ -329,8 +358,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         check_observed(self, curves, keep)
         if keep is not None:
             X, curves, weight = take_rows(X, keep), curves.take(keep), take_rows(weight, keep)
-            if self._columns is not None:
-                X = take_columns(X, self._columns)
+            if self.columns_ is not None:
+                X = take_columns(X, self.columns_)
         if len(curves) < 2:
             raise DataError(
                 f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive "
@@ -348,9 +377,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         return sample.merged()
 
     def _matrix(self, curves):
-        if self.output_matrix is None:
-            return None
-        return check_output_matrix(self, self.output_matrix, curves.n_components)
+        given = self._part("output_matrix")
+        return None if given is None else check_output_matrix(self, given, curves.n_components)
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -364,8 +392,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         check_is_fitted(self)
         X = self._validated(X, "predict")
         values = self._evaluate(X, self._grid_points())
-        shaped = self._layout.shaped(values, len(self._grid_points()))
-        return shaped if self._output_form is None else self._output_form.close(shaped, self.grid_)
+        shaped = self.layout_.shaped(values, len(self._grid_points()))
+        return shaped if self.output_form_ is None else self.output_form_.close(shaped, self.grid_)
 
     def predict_function(self, X, points, *, extrapolate=False):
         """Return the curves at X at any points of Θ, shape (n_samples, k), or (n_samples, k, p) for curves in R^p.
@@ -392,8 +420,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         if points.shape[1] != 1:
             raise UnsupportedError(f"{type(self).__name__}: derivatives are for curves over an interval.")
         X = self._validated(X, "predict_derivative")
-        values = self._bound.slope(X, self.X_fit_, self.dual_coef_, as_like(points, self.X_fit_))
-        return self._shape_at(values + self._mean(points, derivative=True)[None, :], points)
+        values = self.expansion_.slope(X, points)
+        if self.intercept_function_ is not None:
+            values = values + self.intercept_function_.slope(points)[None, :]
+        return self._shape_at(values, points)
 
     def score(self, X, y, sample_weight=None):
         """Return the integrated R²: 1 − Σ_i s_i‖y_i − f(x_i)‖² / Σ_i s_i‖y_i − ȳ‖², over observed values.
@@ -406,17 +436,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         y, own, _ = open_curves(self, y, None)
         if own is not None and not self._is_grid(own):  # curves that bring another grid than that of the fit
             y = [(own, row) for row in y]
-        nodes = self._nodes
+        nodes = nodes_of(self.layout_)
         grid = self.grid_ if nodes is None else Points(to_numpy(nodes.points), to_numpy(nodes.weights))
         curves = read_curves(self, y, grid, X)
         if len(curves) != X.shape[0]:
             raise DataError(
                 f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
             )
-        if curves.n_components != self._layout.n_components:
+        if curves.n_components != self.layout_.n_components:
             raise DataError(
                 f"{type(self).__name__}: Y has values of {curves.n_components} components; those of the fit had "
-                f"{self._layout.n_components}."
+                f"{self.layout_.n_components}."
             )
         if not np.any(np.isfinite(to_numpy(curves.values))):
             raise DataError(f"{type(self).__name__}: Y holds NaN only, so that there is nothing to compare with.")
@@ -428,19 +458,14 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     def _validated(self, X, method):
         X, form = open_inputs(X)
-        if self._input_form is not None:
-            self._input_form.check(self, form)
-        return validate_inputs(self, X, self.X_fit_, method)
+        if self.input_form_ is not None:
+            self.input_form_.check(self, form)
+        return self._valid_inputs(X, method)
 
     def _evaluate(self, X, points):
         """Return h + b, shape (n, k·p)."""
-        h = self._bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(points, self.X_fit_))
-        return h + self._mean(points)[None, :] if self._has_mean else h
-
-    def _mean(self, points, derivative=False):
-        if not self._has_mean:
-            return as_like(np.zeros(len(points) * self._layout.n_components), self.X_fit_)
-        return mean_function(self.intercept_, self._nodes, points, derivative)
+        h = self.expansion_.evaluate(X, points)
+        return h if self.intercept_function_ is None else h + self.intercept_function_.evaluate(points)[None, :]
 
     def _is_grid(self, points):
         """Say whether curves that bring these points lie on the grid of the fit."""
@@ -451,11 +476,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         return grid[:, None] if grid.ndim == 1 else grid
 
     def _shape_at(self, values, points):
-        return values if self._layout.n_dims < 3 else self._layout.shaped(values, len(points))
+        return values if self.layout_.n_dims < 3 else self.layout_.shaped(values, len(points))
 
     def _checked_points(self, points, extrapolate):
         points = as_points(type(self).__name__, points)
-        if not self._has_grid:
+        if not self.continuous_:
             raise UnsupportedError(
                 f"{type(self).__name__}: the columns of Y had no grid, so that there is nothing between them. Pass "
                 "grid= to the constructor."

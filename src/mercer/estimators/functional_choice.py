@@ -20,7 +20,7 @@ from mercer.estimators.validation import take_columns, take_rows
 from mercer.kernels import Gaussian, Identity, Kernel
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
 from mercer.measures import Measure
-from mercer.operator_valued import BoundComponents
+from mercer.operator_valued import BoundDecomposable
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors, select
 
 __all__ = [
@@ -192,7 +192,7 @@ def smoothness_errors(
     bounds = [[sample.bind(kernel, k, loss) for k in output_kernels] for kernel in kernels]
     if not sample.curves.complete:
         return np.array([[_left_out_halves(sample, k, t, alphas, loss) for t in output_kernels] for k in kernels])
-    if all(isinstance(bound, BoundComponents) for row in bounds for bound in row):
+    if all(isinstance(bound, BoundDecomposable) for row in bounds for bound in row):
         grams = [bound.gram(sample.X) for bound in bounds[0]]
         inputs = [row[0].kernel.gram(sample.X) for row in bounds]
         problem = sample.pose(bounds[0][0], Square(), 1.0)

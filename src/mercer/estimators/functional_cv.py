@@ -168,6 +168,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         self.verbose = verbose
 
     # what FunctionalRegressor has and this chooses
+    kernel = output_kernel = None
     alpha = "auto"
     warm_start = False
 

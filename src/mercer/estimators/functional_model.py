@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, machine_epsilon, namespace, to_numpy
+from mercer.backend import machine_epsilon, namespace, to_numpy
 from mercer.estimators.curves import GridCurves, ScatteredCurves
+from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows
-from mercer.functions import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
-from mercer.operator_valued import Basis, BoundBasis, BoundComponents, BoundExpansion, BoundPairs, ExpansionKernel
+from mercer.operator_valued import Basis, BoundBasis, BoundCoefficients, BoundPairs, Decomposable, ExpansionKernel
 from mercer.problems import DualProblem, curve_problem
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "centred",
     "curve_norms",
     "dual_support",
-    "mean_function",
     "nodes_of",
     "residuals_of",
     "squared_errors",
@@ -127,10 +126,10 @@ class CurveSample:
             by_norm = (isinstance(loss, Square) or not loss.pointwise) and not self.fit_intercept
             complete = isinstance(curves, GridCurves) and curves.complete
             if by_norm and complete and bound.defect(self.measure) <= ORTHONORMAL:
-                return BoundExpansion(kernel, bound, self.measure, p, self.output_matrix)
+                return BoundCoefficients(kernel, bound, self.measure, p, self.output_matrix)
             output_kernel = ExpansionKernel(bound)
         if isinstance(curves, GridCurves):
-            return BoundComponents(kernel, output_kernel, curves.nodes, p, self.output_matrix)
+            return Decomposable(kernel, output_kernel, self.output_matrix).bind(curves.nodes, n_components=p)
         scale = MEAN_SCALE if self.fit_intercept else 0.0
         return BoundPairs(kernel, output_kernel, curves.rows, curves.points, p, self.output_matrix, scale)
 
@@ -156,13 +155,13 @@ class CurveSample:
 
     def predictor(self, bound: Any, problem: DualProblem, result: Any) -> Predict:
         """Return h + b of a solved problem as a function of inputs and points."""
-        coef, nodes = problem.primal_coef(result.coef), nodes_of(self.curves)
+        expansion, nodes = bound.expand(self.X, problem.primal_coef(result.coef)), nodes_of(self.curves)
 
         def predict(X: Any, points: np.ndarray) -> Any:
-            h = bound.evaluate(X, self.X, coef, as_like(points, self.X))
+            h = expansion.evaluate(X, points)
             if not self.fit_intercept:
                 return h
-            return h + mean_function(result.intercept, nodes, points)[None, :]
+            return h + InterceptFunction(result.intercept, nodes).evaluate(points)[None, :]
 
         return predict
 
@@ -295,24 +294,3 @@ def scattered_mean(curves: ScatteredCurves, share: np.ndarray) -> np.ndarray:
         return means[group]
     centres = np.bincount(group, weights=share * curves.points[:, 0]) / mass
     return np.column_stack([np.interp(curves.points[:, 0], centres, column) for column in means.T])
-
-
-def mean_function(intercept: Any, nodes: Measure | None, points: np.ndarray, derivative: bool = False) -> Any:
-    """Return the intercept at any points, shape (k·p,): at the nodes it is b itself.
-
-    In between it is
-
-    - on the line the straight lines through b, constant beyond;
-    - in the plane and beyond the interpolant a + Σ_j c_j‖θ − θ_j‖ of b, which is that on the line;
-    - without nodes (scattered observations) the constant that it is.
-    """
-    xp = namespace(intercept)
-    if nodes is None:
-        constant = 0 * intercept if derivative else intercept
-        return xp.reshape(xp.broadcast_to(constant[None, :], (len(points), constant.shape[0])), (-1,))
-    b = xp.reshape(intercept, (len(nodes), -1))
-    if nodes.points.shape[1] == 1:
-        weights = (interpolation_slopes if derivative else interpolation)(nodes.locations, points[:, 0])
-    else:
-        weights = spatial_interpolation(nodes.points, points)
-    return xp.reshape(as_like(weights, b).T @ b, (-1,))

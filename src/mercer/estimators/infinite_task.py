@@ -10,14 +10,16 @@ from sklearn.utils import check_random_state
 
 from mercer.backend import as_like, to_numpy
 from mercer.estimators.function_valued import FunctionValuedEstimator
+from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.noncrossing import DURING_FIT, MonotoneFit, check_noncrossing
 from mercer.exceptions import parameter_error
-from mercer.functions import interpolation, refine
+from mercer.functions import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
-from mercer.operator_valued import Decomposable
+from mercer.operator_valued import BoundKernel, Decomposable, OperatorValuedKernel
 from mercer.problems import DualProblem
+from mercer.solvers import SolverResult
 
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
 
@@ -64,22 +66,22 @@ class InfiniteTaskEstimator(FunctionValuedEstimator):
             )
         return measure
 
-    def _operator_valued_kernel(self, X, measure):
-        return Decomposable(self._adapted_kernel(X), self._adapted_output_kernel(measure)).bind(measure)
+    def _operator_valued_kernel(self, X, measure) -> BoundKernel:
+        """Return K, bound to the measure, with numbers for all its parameters."""
+        if isinstance(self.kernel, OperatorValuedKernel):
+            kernel = self.kernel.adapt(X)
+        else:
+            kernel = Decomposable(self._adapted_kernel(X), self._given_output_kernel())
+        return kernel.bind(measure, n_components=1)
 
-    def _adapted_output_kernel(self, measure) -> Kernel:
-        output_kernel = (
-            Gaussian("median") if self.output_kernel is None else as_kernel(self.output_kernel, self, "output_kernel")
-        )
-        if output_kernel.pairwise:
-            raise parameter_error(
-                self,
-                "output_kernel",
-                self.output_kernel,
-                f"a kernel on {self._theta}s",
-                f"It is evaluated at any {self._theta}.",
-            )
-        return output_kernel.adapt(measure.points)
+    def _given_output_kernel(self) -> Kernel:
+        """Return k_Θ, which has to be known everywhere."""
+        given = self.output_kernel
+        kernel = Gaussian("median") if given is None else as_kernel(given, self, "output_kernel")
+        if kernel.pairwise:
+            hint = f"It is evaluated at any {self._theta}."
+            raise parameter_error(self, "output_kernel", given, f"a kernel on {self._theta}s", hint)
+        return kernel
 
     def _loss(self) -> Loss:
         loss = as_loss(self.loss)
@@ -95,8 +97,11 @@ class InfiniteTaskEstimator(FunctionValuedEstimator):
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def _fit_function(self, X, Y, weight, bound, loss, alpha):
-        """Solve for h and b with targets Y of shape (n, m), store them, and warn where tol was not reached."""
+    def _fit_function(self, X, Y, weight, bound, loss, alpha) -> tuple[Any, BoundKernel, DualProblem, SolverResult]:
+        """Solve for h and b with targets Y of shape (n, m), and warn where tol was not reached.
+
+        Returned are the rows, the bound kernel, the problem and its solution, as :meth:`_store` takes them.
+        """
         problem: DualProblem
         tol = self._tolerance
         if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
@@ -112,24 +117,22 @@ class InfiniteTaskEstimator(FunctionValuedEstimator):
             problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
             result = self._solve(problem, tol)
         self._warn(result, depth=2)
-        self._store(X, bound, problem, result)
+        return X, bound, problem, result
 
-    def _store(self, X, bound, problem, result) -> None:
-        """Keep the model of a solved problem, as the attributes that evaluation uses."""
-        super()._store(X, bound, problem, result)
+    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+        super()._store(X, bound, problem, result, centre, columns)
         self.measure_, self.slopes_ = bound.measure, bound.slopes
+        self.intercept_function_ = InterceptFunction(self.intercept_, self.measure_)
         self.grid_ = as_like(_grid(bound), X)
-        self._sorts = self.noncrossing == "rearrange"
+        self.rearranged_ = self.noncrossing == "rearrange"
+        return self
 
     # -- evaluation --------------------------------------------------------------------------------------------
 
     def _evaluate(self, X, theta):
         """Return h(x)(θ) + b(θ) as it was learned, θ beyond the outer nodes moved to them."""
-        nodes = self.measure_.locations
-        theta = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
-        bound = Decomposable(self.kernel_, self.output_kernel_).bind(self.measure_, self.slopes_)
-        h = bound.evaluate(X, self.X_fit_, self.dual_coef_, as_like(theta[:, None], self.X_fit_))
-        return h + (self.intercept_ @ as_like(interpolation(nodes, theta), self.X_fit_))[None, :]
+        points = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))[:, None]
+        return self.expansion_.evaluate(X, points) + self.intercept_function_.evaluate(points)[None, :]
 
 
 def _grid(bound: Any) -> np.ndarray:

@@ -94,6 +94,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         Sorted levels between which h and t are linear: those of ``measure_``, with coupling a refinement of them.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training rows of positive weight, identical ones once, sorted; a Gram matrix as it was given.
+    columns_ : array of int or None
+        Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     kernel_, output_kernel_, offset_kernel_ : Kernel
         With numbers for their bandwidths.
     measure_ : Measure
@@ -218,7 +220,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self : LevelSetDetector
         """
         self._check_settings()
-        X, weight = self._training_rows(X, sample_weight)
+        X, weight, columns = self._training_rows(X, sample_weight)
         measure = self._measure()
         kernel = (Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)).adapt(X)
         output_kernel = self._level_kernel("output_kernel", measure.points)
@@ -235,7 +237,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         coupled = problem.coupling > 0
         result = self._solve(problem)
         self.kernel_, self.output_kernel_, self.offset_kernel_ = kernel, output_kernel, offset_kernel
-        self.X_fit_, self.measure_, self.coupling_ = X, measure, problem.coupling
+        self.X_fit_, self.columns_, self.measure_, self.coupling_ = X, columns, measure, problem.coupling
         self.dual_coef_ = problem.representer_coef(result.coef) if coupled else result.coef
         self.offset_ = result.intercept - MARGIN * np.max(np.abs(result.intercept))
         self.grid_ = refine(measure.locations) if coupled else np.unique(measure.locations)
@@ -251,13 +253,13 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
             placeholder = np.zeros(_num_samples(X))
         except TypeError as error:
             raise DataError(f"LevelSetDetector: X must have shape (n_samples, n_features): {error}") from error
-        X, placeholder, weight = validate_training(self, X, placeholder, sample_weight)
+        X, placeholder, weight, columns = validate_training(self, X, placeholder, sample_weight)
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
-            return X, weight
+            return X, weight, columns
         X, _, weight = merge_duplicates(X, placeholder, weight)
         order = np.lexsort(X.T)  # pairs of rows are moved one after the other: let the order of the data not matter
-        return X[order], None if weight is None else weight[order]
+        return X[order], None if weight is None else weight[order], columns
 
     def _solve(self, problem):
         alone = OffsetNewton if problem.alpha > 0 else LevelPath
@@ -322,7 +324,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         levels = self._check_levels(levels, "levels")
-        return self._decide(validate_inputs(self, X, self.X_fit_), levels)
+        return self._decide(validate_inputs(self, X, self.X_fit_, self.columns_), levels)
 
     def decision_function(self, X, level=None):
         """Return h(x)(θ) − t(θ) at one level, shape (n_samples,); inliers have values ≥ 0.
@@ -340,7 +342,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
                 self, "level", level, "one fraction of outliers", "decision_functions takes several levels."
             )
         levels = self._check_levels(level, "level")
-        return self._decide(validate_inputs(self, X, self.X_fit_), levels)[:, 0]
+        return self._decide(validate_inputs(self, X, self.X_fit_, self.columns_), levels)[:, 0]
 
     def predict(self, X, level=None):
         """Return 1 for inliers and −1 for outliers at a level, shape (n_samples,).
@@ -362,7 +364,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         About a fraction θ of new data has s(x) < θ: small values are anomalies, as with a p-value.
         """
         check_is_fitted(self)
-        X = validate_inputs(self, X, self.X_fit_)
+        X = validate_inputs(self, X, self.X_fit_, self.columns_)
         grid = self.grid_
         values = self._evaluate(X, grid)
         inlier = values >= 0

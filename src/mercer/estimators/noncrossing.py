@@ -14,7 +14,7 @@ from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.functions import interpolation_slopes, refine
 from mercer.losses import Loss
 from mercer.measures import Measure
-from mercer.operator_valued import BoundDecomposable
+from mercer.operator_valued import BoundKernel
 from mercer.problems import Certificate, DualProblem, monotone_problem
 from mercer.problems.cover import Cover, check_cover
 from mercer.solvers import SolverResult
@@ -63,7 +63,7 @@ class MonotoneFit:
     """The monotone problem on the rows X and, perhaps, further anchors; solved to a gap of ``tol``."""
 
     def __init__(
-        self, bound: BoundDecomposable, loss: Loss, X: Any, Y: Any, weight: Any, alpha: float, fit_intercept: bool
+        self, bound: BoundKernel, loss: Loss, X: Any, Y: Any, weight: Any, alpha: float, fit_intercept: bool
     ) -> None:
         require_numpy("noncrossing", "Use noncrossing='rearrange' or None for arrays of other libraries.", X)
         if not loss.pointwise:
@@ -73,11 +73,11 @@ class MonotoneFit:
         self.loss, self.X, self.Y, self.weight = loss, X, to_numpy(Y), weight
         self.alpha, self.fit_intercept = alpha, fit_intercept
 
-    def _set_slopes(self, bound: BoundDecomposable) -> None:
+    def _set_slopes(self, bound: BoundKernel) -> None:
         widths = np.diff(self.grid)
         points = self.grid[:-1, None] + widths[:, None] * PLACES
         self.slopes = Measure(points.ravel(), np.outer(widths / widths.sum(), SHARES).ravel())
-        self.bound = replace(bound, slopes=self.slopes.points)
+        self.bound: Any = bound.with_slopes(self.slopes.points)
 
     def refine_slopes(self) -> None:
         """Look at slopes in cells half as wide."""
@@ -117,8 +117,7 @@ class MonotoneFit:
             problem, rows = self.problem(math.inf, anchors)
             result = solve(problem, SOLVER_SHARE * tol)
             coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
-            norm = problem.norm(result.coef, H)
-            lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, _accuracy(problem, result, tol))
+            lowest, where = cover.lowest_slopes(self.bound.expand(rows, coef), _accuracy(problem, result, tol))
             rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
             b = problem.intercept.steeper(result.intercept, middles, rise)
             risks = (problem.risk(H, offset) for offset in (b, result.intercept))

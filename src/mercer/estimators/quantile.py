@@ -11,7 +11,7 @@ from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.regularisation import choose_alpha
-from mercer.estimators.validation import validate_inputs, validate_training
+from mercer.estimators.validation import validate_training
 from mercer.exceptions import UnsupportedError
 from mercer.functions import QuantileFunction, check_levels
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -32,10 +32,11 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, str or callable, default=None
+    kernel : Kernel, str, callable or OperatorValuedKernel, default=None
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
         Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter
-        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``.
+        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
+        ``Decomposable(Gaussian(), Gaussian(5.0))``, with ``output_kernel=None``.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     alpha : float or "auto", default="auto"
@@ -77,14 +78,23 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training rows of positive weight, identical pairs (x, y) once; then the anchors of a guarantee.
+    columns_ : array of int or None
+        Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     slopes_ : array of shape (n_slopes, 1) or None
         Levels τ at which slopes were represented, with ``noncrossing`` acting in the fit.
+    expansion_ : Expansion
+        The fitted function h: ``evaluate(X, points)``, ``slope``, ``norm``, ``state()``. With a kernel of explicit
+        features (:class:`~mercer.kernels.FeatureKernel`) it holds no training rows.
     intercept_ : array of shape (n_nodes,)
         b at the nodes; piecewise linear in between, constant beyond.
+    intercept_function_ : InterceptFunction
+        b(θ), through ``intercept_``.
+    rearranged_ : bool
+        Whether predicted functions are sorted, with ``noncrossing="rearrange"`` in the fit.
     alpha_ : float
         λ that was used.
     kernel_, output_kernel_ : Kernel
-        With numbers for their bandwidths.
+        With numbers for their bandwidths. (An OperatorValuedKernel that has no such factors is ``kernel_`` itself.)
     measure_ : Measure
         Nodes and weights.
     grid_ : array of shape (n_grid,)
@@ -179,14 +189,14 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self : KernelQuantileRegressor
         """
         self._check_settings()
-        X, y, weight = self._merge(*validate_training(self, X, y, sample_weight))
+        rows = validate_training(self, X, y, sample_weight)
+        X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
         alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         Y, centre = self._targets(y, weight, bound.measure)
-        self._fit_function(X, Y, weight, bound, loss, alpha)
-        self.intercept_ = self.intercept_ + centre
-        return self
+        solved = self._fit_function(X, Y, weight, bound, loss, alpha)
+        return self._store(*solved, centre, rows.columns)
 
     def _targets(self, y, weight, measure):
         """Return y at every node, shape (n, m), and what was taken off it: its mean where there is an intercept."""
@@ -201,10 +211,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         It is sorted with ``noncrossing="rearrange"``.
         """
         check_is_fitted(self)
-        X = validate_inputs(self, X, self.X_fit_)
+        X = self._valid_inputs(X)
         grid = to_numpy(self.grid_)
         function = QuantileFunction(grid, self._evaluate(X, grid))
-        return function.rearranged() if self._sorts else function
+        return function.rearranged() if self.rearranged_ else function
 
     def predict_quantile(self, X, levels):
         """Return quantiles at any levels in (0, 1), shape (n_samples, n_levels).
@@ -217,9 +227,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         levels = check_levels(self, levels)
-        if self._sorts:
+        if self.rearranged_:
             return self.predict_function(X)(levels)
-        return self._evaluate(validate_inputs(self, X, self.X_fit_), levels)
+        return self._evaluate(self._valid_inputs(X), levels)
 
     def predict(self, X):
         """Return the conditional median, shape (n_samples,); the mean where the loss has expectiles.

@@ -270,18 +270,17 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         """
         self._check_settings()
         alphas, score = self._given_alphas(), self._score_function()
-        data = _Rows(*validate_training(self, X, y, sample_weight))
+        rows = validate_training(self, X, y, sample_weight)
+        data = _Rows(rows.X, rows.y, rows.weight)
         folds = self._folds(X, y, sample_weight, groups)
         X, y, weight = self._merge(*data)
         loss, measure = self._loss(), self._measure(X)
-        output_kernel = self._adapted_output_kernel(measure)
+        output_kernel = self._given_output_kernel()
         bounds = [Decomposable(kernel, output_kernel).bind(measure) for kernel in self._adapted_kernels(X)]
         grid = [(bound, alphas or self._default_alphas(bound, loss, X, y, weight)) for bound in bounds]
         bound, alpha = self._choose(grid, self._compare(grid, folds, data, loss, score))
         Y, centre = self._targets(y, weight, measure)
-        self._fit_function(X, Y, weight, bound, loss, alpha)
-        self.intercept_ = self.intercept_ + centre
-        return self
+        return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), centre, rows.columns)
 
     def _compare(self, grid, folds, data, loss, score) -> tuple[np.ndarray, np.ndarray]:
         """Return scores and relative gaps, both of shape (n_candidates, n_splits)."""
@@ -318,25 +317,26 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         results = solve_path(problem, alphas, self.solver, self.cv_tol, self.max_iter, self)
         scored = []
         for alpha, result in zip(alphas, results, strict=True):
-            model = KernelQuantileRegressor(
-                bound.kernel,
-                output_kernel=bound.output_kernel,
-                alpha=alpha,
-                measure=self.measure,
-                loss=self.loss,
-                fit_intercept=self.fit_intercept,
-                noncrossing=self.noncrossing,
-                solver=self.solver,
-                tol=self.cv_tol,
-                max_iter=self.max_iter,
-                random_state=self.random_state,
-            )
-            model.n_features_in_, model._columns = int(X.shape[1]), None
-            model._store(X, bound, problem.with_alpha(alpha), result)
-            model.intercept_ = model.intercept_ + centre
+            model = self._candidate(bound, alpha)._store(X, bound, problem.with_alpha(alpha), result, centre)
             value = _as_score(self, score(model, *test))
             scored.append((value, result.relative_gap, result.converged))
         return scored
+
+    def _candidate(self, bound, alpha) -> KernelQuantileRegressor:
+        """Return the estimator whose fit is compared."""
+        return KernelQuantileRegressor(
+            bound.kernel,
+            output_kernel=bound.output_kernel,
+            alpha=alpha,
+            measure=self.measure,
+            loss=self.loss,
+            fit_intercept=self.fit_intercept,
+            noncrossing=self.noncrossing,
+            solver=self.solver,
+            tol=self.cv_tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
 
     def _choose(self, grid, compared) -> tuple[Any, float]:
         """Store the comparison and return the chosen kernel and λ."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,8 @@ def choose_alpha(
     rows = np.unique(np.linspace(0, len(residual) - 1, min(len(residual), MOST_ROWS)).round().astype(int))
     target = np.broadcast_to((residual / deviation)[rows, None], (len(rows), len(bound.measure)))
     X = to_numpy(X).astype(float)
-    X = X[np.ix_(rows, rows)] if bound.kernel.pairwise else X[rows]
-    bound = replace(bound, measure=bound.measure.like(target))
+    X = X[np.ix_(rows, rows)] if bound.pairwise else X[rows]
+    bound = bound.like(target)
     problem = DualProblem(
         bound.gram(X),
         Square(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat as compat
 import numpy as np
@@ -20,6 +20,7 @@ from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
 
 __all__ = [
+    "TrainingRows",
     "check_gram",
     "merge_duplicates",
     "take_columns",
@@ -51,12 +52,23 @@ def _foreign(array: Any) -> bool:
     return compat.is_array_api_obj(array) and not compat.is_numpy_array(array)
 
 
-def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Return X (n, d), y (n,) and positive weights (n,) or None; rows of weight 0 are dropped.
+class TrainingRows(NamedTuple):
+    """Rows of positive weight, checked: X (n, d), y (n,), the weights (n,) or None.
 
-    Sets ``n_features_in_`` (and ``feature_names_in_`` for data frames), as scikit-learn's estimators do.
+    ``columns`` are those of a Gram matrix that belong to these rows, None where all do.
     """
-    estimator._columns = None  # of a Gram matrix, those that belong to rows of positive weight
+
+    X: Any
+    y: Any
+    weight: Any
+    columns: np.ndarray | None
+
+
+def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+    """Return the rows to train on; those of weight 0 are dropped.
+
+    scikit-learn sets ``n_features_in_`` (and ``feature_names_in_`` for data frames).
+    """
     if _foreign(X):
         X = _check_foreign(estimator, X, reset=True)
         if y is None:
@@ -71,20 +83,19 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tup
         with _own_errors("X and y"):
             X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
-    keep, weight = _positive_rows(estimator, X, sample_weight)
+    keep, weight, columns = _positive_rows(estimator, X, sample_weight)
     if keep is None:
-        return X, y, weight
+        return TrainingRows(X, y, weight, columns)
     X, y = take_rows(X, keep), take_rows(y, keep)
-    X = X if estimator._columns is None else take_columns(X, estimator._columns)
-    return X, y, take_rows(weight, keep)
+    return TrainingRows(X if columns is None else take_columns(X, columns), y, take_rows(weight, keep), columns)
 
 
-def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any]:
+def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any, np.ndarray | None]:
     """Return X (n, d), which rows have positive weight (None: all) and the weights (n,) or None, for any targets.
 
-    Sets ``n_features_in_``, ``feature_names_in_`` and, for Gram matrices, the columns that belong to those rows.
+    Last come the columns of a Gram matrix that belong to those rows (None: all). scikit-learn sets ``n_features_in_``
+    and ``feature_names_in_``.
     """
-    estimator._columns = None
     if _foreign(X):
         X = _check_foreign(estimator, X, reset=True)
     else:
@@ -93,17 +104,16 @@ def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.n
     return X, *_positive_rows(estimator, X, sample_weight)
 
 
-def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, Any]:
-    """Return which rows have positive weight (None: all) and the weights; keep the columns of a Gram matrix."""
+def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
+    """Return which rows have positive weight (None: all), the weights, and the columns of a Gram matrix (None: all)."""
     if sample_weight is None:
-        return None, None
+        return None, None, None
     weight = validate_weight(sample_weight, to_numpy(X))
     keep = weight > 0
     if np.all(keep):
-        return None, as_like(weight, X)
-    if estimator.__sklearn_tags__().input_tags.pairwise:
-        estimator._columns = np.flatnonzero(keep)
-    return keep, as_like(weight, X)
+        return None, as_like(weight, X), None
+    pairwise = estimator.__sklearn_tags__().input_tags.pairwise
+    return keep, as_like(weight, X), np.flatnonzero(keep) if pairwise else None
 
 
 def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
@@ -152,8 +162,8 @@ def check_gram(owner: object, X: Any) -> None:
         ) from error
 
 
-def validate_inputs(estimator: Any, X: Any, fitted: Any, method: str = "predict") -> Any:
-    """Return X for prediction by ``method``, of the library and device of what was fitted on."""
+def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | None, method: str = "predict") -> Any:
+    """Return X for prediction by ``method``, of the library and device of ``fitted``; some columns of a Gram matrix."""
     if _foreign(X) != _foreign(fitted) or (
         _foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
     ):
@@ -166,7 +176,7 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, method: str = "predict"
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, reset=False, dtype=np.float64)
-    return X if estimator._columns is None else take_columns(X, estimator._columns)
+    return X if columns is None else take_columns(X, columns)
 
 
 def _check_foreign(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -4,6 +4,7 @@ from mercer.kernels.algebra import Product, Restricted, Scaled, Sum
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.callable import FunctionKernel
+from mercer.kernels.features import ExplicitKernel, FeatureKernel
 from mercer.kernels.histogram import ExponentiatedChiSquared
 from mercer.kernels.identity import Identity
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
@@ -31,6 +32,8 @@ __all__ = [
     "FunctionalGaussian",
     "Precomputed",
     "FunctionKernel",
+    "ExplicitKernel",
+    "FeatureKernel",
     "Sum",
     "Product",
     "Scaled",

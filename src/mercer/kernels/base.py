@@ -107,6 +107,11 @@ class Kernel(Params, ABC):
         return False
 
     @property
+    def explicit(self) -> bool:
+        """Whether :meth:`features` works: k has finitely many features, and they are known."""
+        return False
+
+    @property
     def pairwise(self) -> bool:
         """Whether X holds kernel values already, as for :class:`~mercer.kernels.Precomputed`."""
         return any(kernel.pairwise for kernel in self._nested().values())
@@ -206,6 +211,13 @@ class Kernel(Params, ABC):
         """
         kernel, X, Z = self._smooth(X, Z)
         return kernel._cross_hessian(X, Z)
+
+    def features(self, X: Array) -> Array:
+        """Return φ(x_i), shape (n, D), of a kernel k(x, z) = φ(x)·φ(z)."""
+        raise UnsupportedError(
+            f"{self!r} has no features that are known. FeatureKernel(function) has them; others are approximated by "
+            "features of one's own."
+        )
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:
         """Return a partial derivative of k at the points of two arrays of one column.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mercer.backend import machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.kernels.base import Kernel
-from mercer.linalg import Dense
+from mercer.linalg import PSD, Dense
 
 __all__ = ["Precomputed"]
 
@@ -42,7 +42,7 @@ class Precomputed(Kernel):
             raise DataError(
                 "Precomputed: the Gram matrix must be symmetric positive semi-definite; it is not symmetric."
             )
-        return Dense((matrix + matrix.T) / 2, frozenset({"self-adjoint", "psd"}))
+        return Dense((matrix + matrix.T) / 2, PSD)
 
     def _evaluate(self, X, Z):
         if X.shape[1] != Z.shape[0]:

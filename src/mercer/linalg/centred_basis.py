@@ -44,9 +44,7 @@ def centred_basis(operator: LinearOperator, constant: np.ndarray | None, toleran
         eigen = eigh(LowRank(factor))
         complete = eigen.vectors.shape[1] >= len(factor) - (constant is not None)
         return CentredBasis(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
-    require_memory(
-        EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {operator.shape[0]} rows", REMEDY
-    )
+    require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {operator.shape[0]} rows", REMEDY)
     gram = np.asarray(to_numpy(operator.to_dense()), dtype=float)
     if constant is None:
         sigma, vectors = backend.eigh(gram)

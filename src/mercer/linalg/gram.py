@@ -161,7 +161,7 @@ class Gram(LinearOperator):
 
     @abstractmethod
     def taken(self, rows: Any, columns: Any) -> Gram:
-        """Return the Gram of some rows and columns of arrays, with repetitions, by index; stored and without weights."""
+        """Return the Gram of some rows and columns of arrays, by index, with repetitions: stored, without weights."""
 
     @abstractmethod
     def entries(self, rows: Any, columns: Any) -> Any:

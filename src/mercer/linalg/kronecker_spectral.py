@@ -37,7 +37,7 @@ class KroneckerSpectral(Spectral):
         self._right_in = V if column_root is None else V * column_root[:, None]
         self._right_back = V if column_root is None else V / column_root[:, None]
         self._ones = xp.sum(self._left_in, axis=0)  # Uᵀ S^½ 1
-        (n, r), (m, q) = U.shape, V.shape
+        r, (m, q) = U.shape[1], V.shape
         self._right_first = q * (r + m) < r * m  # the cheaper order of the two products for a block of rows
 
     def factors(self) -> tuple[Any, Any]:

@@ -10,7 +10,6 @@ from mercer.exceptions import UnsupportedError
 from mercer.linalg.gram import Gram
 from mercer.linalg.kronecker import Kronecker
 from mercer.linalg.memory import memory_budget
-from mercer.linalg.operators import Dense
 from mercer.linalg.pair_factors import PairFactors
 from mercer.linalg.pair_features import PairFeatures
 from mercer.linalg.pairs import PairGram
@@ -41,6 +40,7 @@ class PairKronecker(Kronecker):
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.linalg import Dense
     >>> pairs = PairGram(Dense(np.eye(2)), Dense(np.eye(3)), rows=np.array([0, 0, 1]))
     >>> PairKronecker(pairs, Dense(np.eye(2))).array_shape
     (3, 2)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mercer.problems import DualProblem
 from mercer.solvers import ADMM, InteriorPoint, Solver, SolverResult, plan
 
@@ -49,6 +47,7 @@ def solve_path(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> from mercer.losses import Pinball
     >>> from mercer.measures import Points

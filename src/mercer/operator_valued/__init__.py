@@ -1,21 +1,32 @@
-"""Operator-valued kernels: k(x, z) is an operator on functions of θ."""
+"""Operator-valued kernels, whose values are operators on functions of θ, and the functions learned with them."""
 
+from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel
 from mercer.operator_valued.bases import Basis, BoundBasis, FunctionBasis, NystromBasis
-from mercer.operator_valued.components import BoundComponents, check_output_matrix, leading_components
+from mercer.operator_valued.coefficients import BoundCoefficients, ExpansionKernel
+from mercer.operator_valued.components import check_output_matrix, leading_components
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
-from mercer.operator_valued.expansion import BoundExpansion, ExpansionKernel
+from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
 from mercer.operator_valued.pairs import BoundPairs
+from mercer.operator_valued.representers import BasisRepresenters, NodeRepresenters, Representers
 from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBasis, LaplacianBasis
 
 __all__ = [
+    "OperatorValuedKernel",
     "Decomposable",
+    "BoundKernel",
     "BoundDecomposable",
-    "BoundComponents",
+    "BoundCoefficients",
+    "BoundPairs",
+    "Expansion",
+    "KernelExpansion",
+    "FeatureExpansion",
+    "ScatteredExpansion",
+    "Representers",
+    "NodeRepresenters",
+    "BasisRepresenters",
+    "ExpansionKernel",
     "check_output_matrix",
     "leading_components",
-    "BoundPairs",
-    "BoundExpansion",
-    "ExpansionKernel",
     "Basis",
     "BoundBasis",
     "NystromBasis",

@@ -1,253 +1,245 @@
-"""Functions of θ as coefficients in a basis: K(x, z) = k_X(x, z)·Σ_j λ_j ψ_j ⊗ ψ_j."""
+"""Fitted functions: sums over training rows, products of features, and sums over single observations."""
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from mercer.backend import as_like, device, namespace
-from mercer.exceptions import DataError, parameter_error
+from mercer.backend import as_like, namespace
 from mercer.kernels import Kernel
-from mercer.kernels.base import as_points
-from mercer.kernels.gram import kernel_product
-from mercer.linalg import Dense, Kronecker, LowRank
-from mercer.measures import Measure
-from mercer.operator_valued.bases import Basis, BoundBasis
+from mercer.kernels.gram import BLOCK_BYTES, kernel_product
+from mercer.linalg import PSD, Dense, Gram, PairGram, PairKronecker
+from mercer.operator_valued.base import Expansion
+from mercer.operator_valued.representers import NodeRepresenters, Representers, output_gram
 
-__all__ = ["BoundExpansion", "ExpansionKernel"]
+__all__ = ["FeatureExpansion", "KernelExpansion", "ScatteredExpansion", "expand_rows", "pair_gram"]
 
 
-@dataclass(eq=False, repr=False)
-class ExpansionKernel(Kernel):
-    """The kernel k_Θ(θ, τ) = Σ_j λ_j ψ_j(θ)ψ_j(τ) of a basis, of rank J.
+class SeparableExpansion(Expansion):
+    """h(x)(θ) = Σ_ij f_i(x) g_j(θ) A c_ij, with functions f_i of the inputs and representers g_j of θ."""
 
-    With it a truncated kernel is solved at the nodes: the meaning of a basis for pointwise losses, for missing entries,
-    and for norm losses beside a free mean function.
+    kernel: Kernel
+    coef: Any
+    representers: Representers
+    n_components: int
+    output_matrix: Any
 
-    Parameters
-    ----------
-    basis : BoundBasis
-        Functions and spectrum.
+    @abstractmethod
+    def _along_inputs(self, X: Any, array: Any) -> Any:
+        """Return Σ_i f_i(x) array_i for the rows of X."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.measures import GaussLegendre
-    >>> from mercer.operator_valued import HarmonicBasis
-    >>> kernel = ExpansionKernel(HarmonicBasis(3).bind(GaussLegendre(8).build()))
-    >>> kernel(np.array([[0.0], [0.5]]))
-    array([[1.5, 0.5],
-           [0.5, 1.5]])
-    """
-
-    basis: BoundBasis
-
-    def _check(self) -> None:
-        if not isinstance(self.basis, BoundBasis):
-            hint = "Bind it first: basis.bind(measure, output_kernel)." if isinstance(self.basis, Basis) else ""
-            raise parameter_error(self, "basis", self.basis, "a BoundBasis", hint)
+    @abstractmethod
+    def _inner_products(self, array: Any) -> Any:
+        """Return Σ_j ⟨f_i, f_j⟩ array_j."""
 
     @property
-    def differentiable(self) -> bool:
-        """Whether the functions of the basis are."""
-        return self.basis.differentiable
+    def like(self):
+        return self.coef
 
-    def features(self, points: Any) -> Any:
-        """Return √λ_j ψ_j(θ_i), shape (k, J): the kernel is the inner product of these rows."""
-        return self._scaled(self.basis.evaluate(points))
+    def evaluate(self, X, points):
+        return self._combine(X, self.representers.values(as_like(points, self.coef)))
 
-    def gram(self, X: Any) -> LowRank:
-        """Return the Gram matrix as a product of thin factors."""
-        return LowRank(self.features(as_points(self, X)))
+    def slope(self, X, points):
+        return self._combine(X, self.representers.slopes(as_like(points, self.coef)))
 
-    def _scaled(self, values: Any) -> Any:
-        return values * namespace(values).sqrt(as_like(self.basis.spectrum, values))[None, :]
+    @property
+    def norm(self):
+        right = output_gram(self.representers, self.n_components, self.output_matrix)
+        image = self._inner_products((right @ self.coef.T).T)
+        return math.sqrt(max(float(namespace(self.coef).sum(self.coef * image)), 0.0))
 
-    def _evaluate(self, X, Z):
-        left = self.features(X)
-        return left @ (left if Z is X else self.features(Z)).T
-
-    def _diagonal(self, X):
-        return namespace(X).sum(self.features(X) ** 2, axis=1)
-
-    def _gradient(self, X, Z):
-        return (self._scaled(self.basis.differentiate(X)) @ self.features(Z).T)[:, :, None]
-
-    def _cross_hessian(self, X, Z):
-        left, right = (self._scaled(self.basis.differentiate(points)) for points in (X, Z))
-        return (left @ right.T)[:, :, None, None]
+    def _combine(self, X: Any, section: Any) -> Any:
+        """Return Σ_ij f_i(x) section_jk A c_ij, in the cheaper order of the two products."""
+        section, p = as_like(section, self.coef), self.n_components
+        few = section.shape[1] < section.shape[0]
+        values = self._along_inputs(X, along_theta(self.coef, section, p) if few else self.coef)
+        values = values if few else along_theta(values, section, p)
+        if self.output_matrix is None:
+            return values
+        xp = namespace(values)
+        mixed = xp.reshape(values, (-1, p)) @ as_like(self.output_matrix, values)
+        return xp.reshape(mixed, tuple(values.shape))
 
 
 @dataclass(frozen=True, eq=False)
-class BoundExpansion:
-    """K(x, z) = k_X(x, z)·Σ_j λ_j ψ_j ⊗ ψ_j ⊗ A, its functions of θ represented by their coefficients.
-
-    Prefer it to nodes for the square loss and losses of norms when few functions of θ say it all: arrays have J·p
-    columns, (j, component) with the component last, and one more. Pointwise losses need values at nodes; there the
-    same kernel is :class:`ExpansionKernel`.
-
-    A curve y becomes R_j = ⟨y, ψ_j⟩_μ and, if ``augmented``, one column more, ρ = √(‖y‖² − Σ_j R_j²): what the
-    functions do not reach. Its eigenvalue is 0, so that predictions are never there, and ‖y − h‖² is
-    Σ_j (R_j − h_j)² + ρ²: a loss of the norm is that of the whole residual, and the problem is the one of the truncated
-    kernel at the nodes. Without ρ the loss sees the projected residual only; for the square loss the solution is the
-    same. All this is exact where the functions are orthonormal in L²(μ), ``basis.defect(nodes)`` = 0, as those of a
-    :class:`NystromBasis` are.
-
-    A free mean function has no place beside ρ, which knows the parts outside the span by their lengths only. Augmented
-    curves therefore come to :meth:`analyse` centred, and their problem has no intercept (``takes_intercept``). Without
-    ρ the intercept b of a problem is the mean function Σ_j b_j ψ_j of :meth:`synthesise`; on top of the mean curve,
-    taken off before, it is the best of all mean functions for the square loss. For other losses with a mean function
-    that is free everywhere, solve at the nodes, with :class:`ExpansionKernel`.
+class KernelExpansion(SeparableExpansion):
+    """h(x)(θ) = Σ_ij k_X(x, x_i) g_j(θ) A c_ij, over the training rows x_i.
 
     Parameters
     ----------
     kernel : Kernel
-        k_X.
-    basis : BoundBasis
-        ψ_j and λ_j.
-    nodes : Measure
-        μ: the points at which curves are given, and their weights.
+        k_X, with numbers for its parameters.
+    X : array of shape (n, d)
+        Training rows, or their Gram matrix where the kernel is precomputed.
+    coef : array of shape (n, m·p)
+        c; columns (j, component), component last.
+    representers : Representers
+        g_j, m functions of θ.
     n_components : int, default=1
         p.
     output_matrix : array of shape (p, p), optional
-        A, symmetric and positive semi-definite; the identity by default.
-    augmented : bool, default=True
-        Whether there is a column ρ.
+        A; None is the identity.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.measures import GaussLegendre
-    >>> from mercer.operator_valued import HarmonicBasis
-    >>> mu = GaussLegendre(20).build()
-    >>> K = BoundExpansion(Gaussian(1.0), HarmonicBasis(3).bind(mu), mu)
-    >>> Y = np.array([1 + 2 * np.cos(2 * np.pi * mu.locations), np.cos(4 * np.pi * mu.locations)])
-    >>> np.abs(K.analyse(Y)).round(4)
-    array([[1.    , 1.4142, 0.    , 0.    ],
-           [0.    , 0.    , 0.    , 0.7071]])
+    >>> from mercer.measures import Grid
+    >>> from mercer.operator_valued import Decomposable
+    >>> X = np.array([[0.0], [1.0]])
+    >>> h = Decomposable(Gaussian(1.0), Gaussian(5.0)).bind(Grid([0.0, 0.5, 1.0]).build()).expand(X, np.ones((2, 3)))
+    >>> h.evaluate(np.array([[0.5]]), np.array([[0.2], [0.7]])).shape
+    (1, 2)
+    >>> KernelExpansion.from_state(h.state()).norm == h.norm
+    True
     """
 
     kernel: Kernel
-    basis: BoundBasis
-    nodes: Measure
+    X: Any
+    coef: Any
+    representers: Representers
     n_components: int = 1
     output_matrix: Any = None
-    augmented: bool = True
 
-    @property
-    def output_kernel(self) -> ExpansionKernel:
-        """Σ_j λ_j ψ_j ⊗ ψ_j as a kernel on Θ."""
-        return ExpansionKernel(self.basis)
+    def _along_inputs(self, X, array):
+        return kernel_product(self.kernel, X, self.X, array)
 
-    @property
-    def takes_intercept(self) -> bool:
-        """Whether a problem on the coefficients may have an intercept: not beside ρ."""
-        return not self.augmented
-
-    @cached_property
-    def measure(self) -> Measure:
-        """The measure in which coefficients live: indices of weight 1, those of ρ included."""
-        columns = len(self.basis) * self.n_components + bool(self.augmented)
-        like = self.basis.spectrum
-        return Measure(as_like(np.arange(float(columns)), like), as_like(np.ones(columns), like))
-
-    @cached_property
-    def _functions(self) -> Any:
-        """ψ at the nodes, (m, J)."""
-        return self.basis.evaluate(self.nodes.points)
-
-    def gram(self, X: Any) -> Kronecker:
-        """Return K_X ⊗ diag(Λ ⊗ A, 0) on coefficients."""
-        spectrum = self.basis.spectrum
-        xp = namespace(spectrum)
-        matrix = spectrum[:, None] * xp.eye(len(self.basis), dtype=spectrum.dtype, device=device(spectrum))
-        if self.n_components > 1 or self.output_matrix is not None:
-            size = len(self.basis) * self.n_components
-            A = as_like(np.eye(self.n_components) if self.output_matrix is None else self.output_matrix, matrix)
-            matrix = xp.reshape(matrix[:, None, :, None] * A[None, :, None, :], (size, size))
-        if self.augmented:
-            matrix = xp.concat([matrix, xp.zeros_like(matrix[:, :1])], axis=1)
-            matrix = xp.concat([matrix, xp.zeros_like(matrix[:1, :])], axis=0)
-        return Kronecker(self.kernel.gram(X), Dense(matrix, frozenset({"self-adjoint", "psd"})))
-
-    def analyse(self, Y: Any) -> Any:
-        """Return the coefficients ⟨y_i, ψ_j⟩_μ of curves at the nodes and, if augmented, ρ_i.
-
-        Parameters
-        ----------
-        Y : array of shape (n, m·p)
-            Curves at the nodes, component last.
-
-        Returns
-        -------
-        array of shape (n, J·p) or (n, J·p + 1)
-        """
-        xp = namespace(Y)
-        n, m, p = Y.shape[0], len(self.nodes), self.n_components
-        if Y.ndim != 2 or Y.shape[1] != m * p:
-            raise DataError(
-                f"BoundExpansion: curves at {m} nodes with {p} components have shape (n, {m * p}); "
-                f"got {tuple(Y.shape)}."
-            )
-        if bool(xp.any(xp.isnan(Y))):
-            raise DataError(
-                "BoundExpansion: coefficients need complete curves, and there are NaNs. Solve at the nodes, with the "
-                "ExpansionKernel of the basis."
-            )
-        weighted = xp.reshape(Y, (n, m, p)) * as_like(self.nodes.weights, Y)[None, :, None]
-        R = _expand(xp.reshape(weighted, (n, m * p)), as_like(self._functions, Y).T, p)
-        if not self.augmented:
-            return R
-        rest = xp.sum(xp.reshape(weighted, (n, m * p)) * Y, axis=1) - xp.sum(R * R, axis=1)
-        rho = xp.sqrt(xp.where(rest > 0, rest, xp.zeros_like(rest)))
-        return xp.concat([R, rho[:, None]], axis=1)
-
-    def synthesise(self, coefficients: Any, points: Any) -> Any:
-        """Return Σ_j c_ij ψ_j(θ) at some points, from coefficients without Λ or A, such as an intercept.
-
-        Parameters
-        ----------
-        coefficients : array of shape (k, J·p) or (k, J·p + 1)
-            Columns (j, component); one more, that of ρ, is passed over.
-        points : array of shape (q, d)
-            Points of Θ.
-
-        Returns
-        -------
-        array of shape (k, q·p)
-        """
-        inner = coefficients[:, : len(self.basis) * self.n_components]
-        return _expand(inner, as_like(self.basis.evaluate(points), coefficients), self.n_components)
-
-    def evaluate(self, X: Any, X_fit: Any, coef: Any, points: Any) -> Any:
-        """Return h(x)(θ) at all x and θ from representer coefficients, shape (len(X), len(points)·p)."""
-        return self._evaluate(X, X_fit, coef, self.basis.evaluate(points))
-
-    def slope(self, X: Any, X_fit: Any, coef: Any, points: Any) -> Any:
-        """Return ∂_θ h(x)(θ) likewise, for Θ on the line and a basis with derivatives."""
-        return self._evaluate(X, X_fit, coef, self.basis.differentiate(points))
-
-    def _evaluate(self, X: Any, X_fit: Any, coef: Any, functions: Any) -> Any:
-        xp = namespace(coef)
-        n, size, p = coef.shape[0], len(self.basis), self.n_components
-        inner = xp.reshape(coef[:, : size * p], (n, size, p)) * as_like(self.basis.spectrum, coef)[None, :, None]
-        if self.output_matrix is not None:
-            inner = inner @ as_like(self.output_matrix, coef)
-        inner, functions = xp.reshape(inner, (n, size * p)), as_like(functions, coef)
-        if functions.shape[0] < size:  # the cheaper order of the two products
-            return kernel_product(self.kernel, X, X_fit, _expand(inner, functions, p))
-        return _expand(kernel_product(self.kernel, X, X_fit, inner), functions, p)
+    def _inner_products(self, array):
+        return self.kernel.gram(self.X) @ array
 
 
-def _expand(array: Any, functions: Any, n_components: int) -> Any:
-    """Return Σ_j a_{i(jc)} f_{qj} for columns (j, component c): (n, J·p) and (q, J) give (n, q·p)."""
+@dataclass(frozen=True, eq=False)
+class FeatureExpansion(SeparableExpansion):
+    """h(x)(θ) = Σ_lj φ_l(x) g_j(θ) A c_lj with the features φ of k_X(x, z) = φ(x)·φ(z): no training row is needed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k_X, with numbers for its parameters.
+    coef : array of shape (D, m·p)
+        c; columns (j, component), component last.
+    representers, n_components, output_matrix
+        As those of :class:`KernelExpansion`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import FeatureKernel, Gaussian
+    >>> from mercer.measures import Grid
+    >>> from mercer.operator_valued import Decomposable
+    >>> K = Decomposable(FeatureKernel(lambda X: np.hstack([X**0, X])), Gaussian(5.0))
+    >>> h = K.bind(Grid([0.0, 0.5, 1.0]).build()).expand(np.linspace(0, 1, 50)[:, None], np.ones((50, 3)))
+    >>> h.coef.shape
+    (2, 3)
+    """
+
+    kernel: Kernel
+    coef: Any
+    representers: Representers
+    n_components: int = 1
+    output_matrix: Any = None
+
+    def _along_inputs(self, X, array):
+        return self.kernel.features(X) @ array
+
+    def _inner_products(self, array):
+        return array
+
+
+def expand_rows(
+    kernel: Kernel, X: Any, coef: Any, representers: Representers, n_components: int, output_matrix: Any
+) -> SeparableExpansion:
+    """Return Σ_ij k_X(·, x_i) g_j A c_ij, in features of k_X where they are known."""
+    kernel = kernel if kernel.adapted else kernel.adapt(X)
+    if kernel.explicit:
+        return FeatureExpansion(kernel, kernel.features(X).T @ coef, representers, n_components, output_matrix)
+    return KernelExpansion(kernel, X, coef, representers, n_components, output_matrix)
+
+
+def along_theta(array: Any, section: Any, n_components: int) -> Any:
+    """Return Σ_j a_{i(jc)} section_jk for columns (j, component c): (n, m·p) and (m, k) give (n, k·p)."""
     if n_components == 1:
-        return array @ functions.T
-    xp = namespace(array)
-    n = array.shape[0]
-    cube = xp.permute_dims(xp.reshape(array, (n, functions.shape[1], n_components)), (0, 2, 1))
-    return xp.reshape(xp.permute_dims(cube @ functions.T, (0, 2, 1)), (n, functions.shape[0] * n_components))
+        return array @ section
+    xp, (m, k) = namespace(array), section.shape
+    parts = xp.permute_dims(xp.reshape(array, (-1, m, n_components)), (0, 2, 1)) @ section
+    return xp.reshape(xp.permute_dims(parts, (0, 2, 1)), (-1, k * n_components))
+
+
+@dataclass(frozen=True, eq=False)
+class ScatteredExpansion(Expansion):
+    """h(x)(θ) = Σ_q k_X(x, x_i(q)) k_Θ(θ_q, θ) A c_q, over single observations of curves.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k_X, with numbers for its parameters.
+    X : array of shape (n, d)
+        Training rows, or their Gram matrix where the kernel is precomputed.
+    coef : array of shape (N, p)
+        c.
+    rows : array of int of shape (N,)
+        i(q), the row of X of each observation.
+    representers : NodeRepresenters
+        k_Θ(θ, ·) at the distinct points of all observations.
+    nodes : array of int of shape (N,)
+        Which of these points an observation was made at.
+    output_matrix : array of shape (p, p) or None
+        A; None is the identity.
+    """
+
+    kernel: Kernel
+    X: Any
+    coef: Any
+    rows: Any
+    representers: NodeRepresenters
+    nodes: Any
+    output_matrix: Any = None
+
+    @property
+    def like(self):
+        return self.coef
+
+    def evaluate(self, X, points):
+        """Return h(x)(θ); the observations of each row are summed first, some points at a time, O(N len(points) p)."""
+        return self._combine(X, points, self.representers.values)
+
+    def slope(self, X, points):
+        return self._combine(X, points, self.representers.slopes)
+
+    @property
+    def norm(self):
+        matrix = pair_gram(self.kernel, self.X, self.rows, self.representers, self.nodes, self._matrix)
+        return math.sqrt(max(float(np.sum(self.coef * (matrix @ self.coef))), 0.0))
+
+    @property
+    def _matrix(self) -> Any:
+        return np.eye(self.coef.shape[1]) if self.output_matrix is None else self.output_matrix
+
+    def _combine(self, X: Any, points: Any, section: Any) -> Any:
+        """Return Σ_q k_X(x, x_i(q)) section(θ)_q A c_q."""
+        n, p = len(self.X), self.coef.shape[1]
+        vectors = self.coef if self.output_matrix is None else self.coef @ self.output_matrix
+        place = (self.rows[:, None] * p + np.arange(p)).ravel()
+        # row (i, component): the coefficients of curve i at the distinct points
+        shape = (n * p, len(self.representers.points))
+        sums = scipy.sparse.csr_array((vectors.ravel(), (place, np.repeat(self.nodes, p))), shape=shape)
+        size = max(1, BLOCK_BYTES // (8 * max(*shape, 1)))
+        blocks = [np.zeros((len(X), 0))]
+        for start in range(0, len(points), size):
+            part = sums @ section(points[start : start + size])  # (n·p, points)
+            columns = part.reshape(n, p, -1).transpose(0, 2, 1).reshape(n, -1)
+            blocks.append(kernel_product(self.kernel, X, self.X, columns))
+        return np.concatenate(blocks, axis=1)
+
+
+def pair_gram(
+    kernel: Kernel, X: Any, rows: Any, representers: NodeRepresenters, nodes: Any, output_matrix: Any
+) -> Gram:
+    """Return 𝐊 ⊗ A on (N, p) arrays, without weights: the products k_X(x_i(q), x_i(r)) k_Θ(θ_q, θ_r) A."""
+    left = PairGram(kernel.gram(X), representers.kernel.gram(representers.points), rows, nodes)
+    return PairKronecker(left, Dense(output_matrix, PSD))

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError
 from mercer.kernels import Constant, Kernel
-from mercer.kernels.gram import BLOCK_BYTES, kernel_product
-from mercer.linalg import Dense, PairGram, PairKronecker
+from mercer.linalg import Gram
 from mercer.measures import Measure
+from mercer.operator_valued.base import BoundKernel
 from mercer.operator_valued.components import check_output_matrix
+from mercer.operator_valued.expansion import ScatteredExpansion, pair_gram
+from mercer.operator_valued.representers import NodeRepresenters
 
 __all__ = ["BoundPairs"]
 
 
 @dataclass(frozen=True, eq=False)
-class BoundPairs:
+class BoundPairs(BoundKernel):
     """K(x, z) = k_X(x, z)·T_{k_Θ}·A, with functions of θ represented where they were observed.
 
     Observation q = 1, ..., N is a vector in R^p, seen at the point θ_q of the curve i(q), and
@@ -58,12 +58,12 @@ class BoundPairs:
     >>> X = np.array([[0.0], [1.0]])
     >>> pairs.gram(X).shape
     (3, 3)
-    >>> pairs.evaluate(X, X, np.ones((3, 1)), np.array([[0.0], [0.5]])).shape
+    >>> pairs.expand(X, np.ones((3, 1))).evaluate(X, np.array([[0.0], [0.5]])).shape
     (2, 2)
     """
 
     kernel: Kernel
-    output_kernel: Kernel
+    output_kernel: Kernel = field()  # required, though the base class has None
     rows: Any
     points: Any
     n_components: int = 1
@@ -87,7 +87,7 @@ class BoundPairs:
             object.__setattr__(self, "output_matrix", matrix)
 
     @cached_property
-    def measure(self) -> Measure:
+    def measure(self) -> Measure:  # type: ignore[override]
         """The p components, with weight 1 each: what the columns of coefficients stand for."""
         return Measure(np.arange(float(self.n_components)), np.ones(self.n_components))
 
@@ -96,50 +96,34 @@ class BoundPairs:
         points, nodes = np.unique(self.points, axis=0, return_inverse=True)
         return points, nodes.reshape(-1)
 
-    def gram(self, X: Any) -> PairKronecker:
+    @property
+    def representers(self) -> NodeRepresenters:
+        """k_Θ(θ, ·) at the distinct points."""
+        return NodeRepresenters(self.output_kernel, self._distinct[0])
+
+    def gram(self, X: Any) -> Gram:
         """Return 𝐊 ⊗ A on (N, p) arrays, without weights, for the inputs X of the curves."""
         if len(self.rows) and self.rows[-1] >= len(X):
             raise DataError(f"BoundPairs: rows names curve {self.rows[-1]}, but X has {len(X)} rows.")
-        points, nodes = self._distinct
-        left = PairGram(self._inputs(X).gram(X), self.output_kernel.gram(points), self.rows, nodes)
         matrix = np.eye(self.n_components) if self.output_matrix is None else self.output_matrix
-        return PairKronecker(left, Dense(matrix, frozenset({"self-adjoint", "psd"})))
+        return pair_gram(self._inputs(X), X, self.rows, self.representers, self._distinct[1], matrix)
 
     def analyse(self, Y: Any) -> Any:
         """Return the targets, which are the observations themselves: (N, p), or (N,) where p = 1."""
         return Y[:, None] if Y.ndim == 1 else Y
 
-    def evaluate(self, X: Any, X_fit: Any, coef: Any, points: Any) -> Any:
-        """Return h(x)(θ) at all x and θ from representer coefficients, shape (len(X), len(points)·p), component last.
+    def expand(self, X: Any, coef: Any) -> ScatteredExpansion:
+        kernel = self._inputs(X)
+        return ScatteredExpansion(kernel, X, coef, self.rows, self.representers, self._distinct[1], self.output_matrix)
 
-        The observations of each curve are summed first, some points at a time: O(N len(points) p) for that.
-        """
-        return self._combine(X, X_fit, coef, points, self.output_kernel)
+    def observe(self, expansion: Any, X: Any) -> Any:
+        """Return h where curves were observed, shape (N, p)."""
+        points, nodes = self._distinct
+        values = expansion.evaluate(X, points).reshape(len(X), len(points), self.n_components)
+        return values[self.rows, nodes]
 
-    def slope(self, X: Any, X_fit: Any, coef: Any, points: Any) -> Any:
-        """Return ∂_θ h(x)(θ), for Θ on the line and an output kernel with derivatives, like :meth:`evaluate`."""
-        return self._combine(
-            X, X_fit, coef, points, lambda nodes, points: self.output_kernel.derivative(nodes, points, (0, 1))
-        )
-
-    def _combine(self, X: Any, X_fit: Any, coef: Any, points: Any, section: Callable[[Any, Any], Any]) -> Any:
-        """Return Σ_q k_X(x, x_i(q)) section(θ_q, θ) A c_q."""
-        n, p = len(X_fit), self.n_components
-        nodes, index = self._distinct
-        vectors = coef if self.output_matrix is None else coef @ self.output_matrix
-        place = (self.rows[:, None] * p + np.arange(p)).ravel()
-        # row (i, component): the coefficients of curve i at the distinct points
-        sums = scipy.sparse.csr_array((vectors.ravel(), (place, np.repeat(index, p))), shape=(n * p, len(nodes)))
-        kernel = self._inputs(X_fit)
-        size = max(1, BLOCK_BYTES // (8 * max(len(nodes), n * p, 1)))
-        blocks = [np.zeros((len(X), 0))]
-        for start in range(0, len(points), size):
-            part = sums @ section(nodes, points[start : start + size])  # (n·p, points)
-            columns = part.reshape(n, p, -1).transpose(0, 2, 1).reshape(n, -1)
-            blocks.append(kernel_product(kernel, X, X_fit, columns))
-        return np.concatenate(blocks, axis=1)
-
-    def _inputs(self, X_fit: Any) -> Kernel:
+    def _inputs(self, X: Any) -> Kernel:
         """k_X, with the constant that makes room for a mean curve."""
-        level = self.mean_scale * float(np.mean(self.kernel.diagonal(X_fit))) if self.mean_scale else 0.0
-        return self.kernel + Constant(level) if level > 0 else self.kernel
+        kernel = self.kernel if self.kernel.adapted else self.kernel.adapt(X)
+        level = self.mean_scale * float(np.mean(kernel.diagonal(X))) if self.mean_scale else 0.0
+        return kernel + Constant(level) if level > 0 else kernel

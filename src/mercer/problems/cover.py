@@ -16,13 +16,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from mercer.exceptions import UnsupportedError
 from mercer.kernels import Gaussian, Kernel
-from mercer.operator_valued import BoundDecomposable
+from mercer.operator_valued import KernelExpansion, NodeRepresenters
 
 __all__ = ["Cover", "check_cover"]
 
@@ -70,17 +70,13 @@ class Cover:
         axes = [np.linspace(low, high, per_column if high > low else 1) for low, high in sides]
         return np.array(list(itertools.product(*axes)))
 
-    def lowest_slopes(
-        self, bound: BoundDecomposable, X_fit: Any, coef: Any, norm: float, accuracy: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def lowest_slopes(self, h: KernelExpansion, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """Return for each cell a lower bound of ∂_θ h over the box, and the inputs where it is nearly taken.
 
         Parameters
         ----------
-        bound, X_fit, coef
-            h, as :meth:`BoundDecomposable.evaluate` takes it.
-        norm : float
-            ‖h‖.
+        h : KernelExpansion
+            A function of Gaussian kernels (see :func:`check_cover`).
         accuracy : float
             Error of the bound that grids are chosen for, as long as they are not too large.
 
@@ -89,37 +85,37 @@ class Cover:
         lowest : array of shape (m − 1,)
         where : array of shape (m − 1, d)
         """
-        theta, step = self._levels(bound, norm, accuracy)
-        section = bound.slope_section(theta.reshape(-1, 1))
-        sections = coef @ section
-        gram = bound.kernel(X_fit)
+        norm = h.norm
+        theta, step = self._levels(h, norm, accuracy)
+        section = h.representers.slopes(theta.reshape(-1, 1))
+        sections = h.coef @ section
+        gram = h.kernel(h.X)
         sizes = np.sqrt(np.maximum(np.einsum("ik,ik->k", sections, gram @ sections), 0.0))  # ‖∂_θ h(·)(τ)‖
-        gamma = np.broadcast_to(_gamma(bound.kernel), self.low.shape)
+        gamma = np.broadcast_to(_gamma(h.kernel), self.low.shape)
         spread = float(gamma @ (self.high - self.low) ** 2)
         per_column = self._per_column(math.sqrt(12) / 8 * spread * float(sizes.max()), accuracy)
         inputs = self.inputs(per_column)
         error_inputs = math.sqrt(12) / 8 * spread / (per_column - 1) ** 2 * sizes
-        error_levels = math.sqrt(120) / 8 * float(_gamma(bound.output_kernel)) ** 1.5 * step**2 * norm
+        error_levels = _third_derivative(h) / 8 * step**2 * norm
         lowest: Any = np.full(theta.size, np.inf)
         where: Any = np.zeros(theta.size, dtype=int)
-        rows = max(1, BLOCK // max(theta.size, len(X_fit)))
+        rows = max(1, BLOCK // max(theta.size, len(h.X)))
         for start in range(0, len(inputs), rows):
-            slopes = bound.kernel(inputs[start : start + rows], X_fit) @ sections
+            slopes = h.kernel(inputs[start : start + rows], h.X) @ sections
             index = slopes.argmin(axis=0)
             smallest = slopes[index, np.arange(theta.size)]
             where = np.where(smallest < lowest, index + start, where)
             lowest = np.minimum(lowest, smallest)
-        rounding = 8 * np.finfo(float).eps * (np.abs(coef).sum(axis=0) @ np.abs(section))  # coefficients cancel
+        rounding = 8 * np.finfo(float).eps * (np.abs(h.coef).sum(axis=0) @ np.abs(section))  # coefficients cancel
         lowest, where = (array.reshape(theta.shape) for array in (lowest - error_inputs - rounding, where))
         worst = lowest.argmin(axis=1)
         cell = np.arange(len(theta))
         return lowest[cell, worst] - error_levels, inputs[where[cell, worst]]
 
-    def _levels(self, bound: BoundDecomposable, norm: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
+    def _levels(self, h: KernelExpansion, norm: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """Return levels by cell, ends included, shape (m − 1, k), and their steps in each cell."""
         widths = np.diff(self.nodes)
-        factor = math.sqrt(120) / 8 * float(_gamma(bound.output_kernel)) ** 1.5 * norm
-        parts = math.ceil(float(widths.max()) * math.sqrt(factor / accuracy))
+        parts = math.ceil(float(widths.max()) * math.sqrt(_third_derivative(h) / 8 * norm / accuracy))
         parts = min(max(parts, 2), max(2, MOST_LEVELS // len(widths)))
         return self.nodes[:-1, None] + widths[:, None] * np.linspace(0, 1, parts + 1), widths / parts
 
@@ -131,3 +127,8 @@ class Cover:
 def _gamma(kernel: Any) -> np.ndarray:
     """Return γ of a Gaussian, one number or one for each column."""
     return np.asarray(kernel.gamma, dtype=float).squeeze()
+
+
+def _third_derivative(h: KernelExpansion) -> float:
+    """Return √120·γ^{3/2}, the largest |∂_θ³ h(x)(θ)| of a function of norm 1."""
+    return math.sqrt(120) * float(_gamma(cast(NodeRepresenters, h.representers).kernel)) ** 1.5

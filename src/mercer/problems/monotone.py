@@ -122,7 +122,7 @@ class SlopedIntercept(Intercept):
         return [best] if b is None else [best, self._repaired(problem, H, b)]
 
     def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
-        raise UnsupportedError("The sums of values and slopes are coupled by the intercept: no prox is known. Use ADMM.")
+        raise UnsupportedError("The intercept couples the sums of values and slopes: no prox is known. Use ADMM.")
 
     @staticmethod
     def _values(problem: DualProblem) -> DualProblem:

@@ -183,9 +183,7 @@ def as_solver(
     return plan(value, problem, tol, max_iter, owner).solver
 
 
-def plan(
-    value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "plan"
-) -> Plan:
+def plan(value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "plan") -> Plan:
     """Return the solver meant by ``"auto"``, a name or a :class:`Solver`, with the problem that it should solve.
 
     A Solver is taken with its own settings. To choose, ``"auto"`` may have to decompose the Gram operator; the problem

@@ -1,0 +1,143 @@
+"""The contracts: an operator-valued kernel, the kernel bound to outputs, and the function that is learned with it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._params import Params
+from mercer.exceptions import UnsupportedError
+from mercer.linalg import Gram
+from mercer.measures import Measure
+
+__all__ = ["BoundKernel", "Expansion", "OperatorValuedKernel"]
+
+
+class OperatorValuedKernel(Params, ABC):
+    """What a user passes: a kernel K whose values K(x, z) are operators on functions of θ, or matrices.
+
+    It is a record: comparable, printable, tunable as ``kernel__kernel__gamma``. A kernel of one's own implements
+    :meth:`bind`, and :meth:`adapt` where parameters depend on data;
+    :func:`mercer.testing.check_operator_valued_kernel` tests it. :class:`Decomposable` is the one that mercer uses by
+    itself.
+    """
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X holds kernel values already, so that it is a Gram matrix."""
+        return False
+
+    def adapt(self, X: Any) -> OperatorValuedKernel:
+        """Return a copy in which parameters that depend on the inputs, such as ``"median"``, are numbers."""
+        return self.replace()
+
+    @abstractmethod
+    def bind(self, measure: Measure, *, n_components: int | None = None) -> BoundKernel:
+        """Fix what functions of θ are represented by: their values in R^p at the nodes of a measure.
+
+        Parameters
+        ----------
+        measure : Measure
+            Nodes of Θ and their weights. Vectors in R^m are functions of the indices 0, ..., m − 1, of weight 1 each.
+        n_components : int, optional
+            p; 1 by default, or what the kernel itself asks for.
+        """
+
+
+class BoundKernel(ABC):
+    """An operator-valued kernel and what stands for functions of θ in (n, m) arrays; immutable.
+
+    A column is a functional of functions of θ, such as the value at a node. :meth:`observe` applies these functionals
+    to a function h at the rows of X, and then 𝐊c = observe(expand(X, c), X): the reproducing property.
+    """
+
+    #: the geometry of the columns of (n, m) arrays; that of columns of slopes is said by the problem
+    measure: Measure
+    #: k_X, or the operator-valued kernel itself where it has no factor on the inputs
+    kernel: Any
+    #: k_Θ, where there is one
+    output_kernel: Any = None
+    #: points at which slopes in θ are represented, too, after the values
+    slopes: Any = None
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether X holds kernel values already."""
+        return self.kernel.pairwise
+
+    @abstractmethod
+    def gram(self, X: Any) -> Gram:
+        """Return 𝐊 on (n, m) arrays, without weights."""
+
+    def analyse(self, Y: Any) -> Any:
+        """Return the targets of the problem for curves as they were given."""
+        return Y
+
+    @abstractmethod
+    def expand(self, X: Any, coef: Any) -> Expansion:
+        """Return h = Σ_i K(·, x_i) c_i from representer coefficients."""
+
+    @abstractmethod
+    def observe(self, expansion: Expansion, X: Any) -> Any:
+        """Return what the columns stand for, of a function h at the inputs of the problem."""
+
+    def like(self, array: Any) -> BoundKernel:
+        """Return the kernel with its arrays in the library, device and dtype of ``array``."""
+        return self
+
+    def with_slopes(self, points: Any) -> BoundKernel:
+        """Return the kernel under which slopes ∂_θ h(x)(τ) at some points are represented after the values."""
+        raise UnsupportedError(
+            f"{type(self).__name__} represents no slopes in θ. Use noncrossing='rearrange' or None, or a Decomposable "
+            "kernel whose output kernel has derivatives."
+        )
+
+    def carries_constants(self, points: Any) -> np.ndarray:
+        """Say for each point whether a function that is constant at the nodes is about that constant there, too."""
+        return np.ones(len(points), dtype=bool)
+
+
+class Expansion(ABC):
+    """A fitted function h: what is left of a fit when the solver has done its work.
+
+    Subclasses are frozen dataclasses whose fields are arrays, numbers, strings and records (kernels, measures, bases):
+    these are the :meth:`state`, and a function is made again from them.
+    """
+
+    @abstractmethod
+    def evaluate(self, X: Any, points: Any) -> Any:
+        """Return h(x)(θ) at all x and θ, shape (len(X), len(points)·p), component last.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Inputs; kernel values with the training rows where the kernel is precomputed.
+        points : array of shape (k, d)
+            Points of Θ.
+        """
+
+    def slope(self, X: Any, points: Any) -> Any:
+        """Return ∂_θ h(x)(θ), for Θ on the line, like :meth:`evaluate`."""
+        raise UnsupportedError(f"{type(self).__name__} has no slopes in θ.")
+
+    @property
+    @abstractmethod
+    def norm(self) -> float:
+        """‖h‖ in the space of the kernel."""
+
+    @property
+    @abstractmethod
+    def like(self) -> Any:
+        """An array whose library, device and dtype are those of the function."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what the function consists of: arrays (not copies), numbers, strings and records, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Return the function of a :meth:`state`; it predicts the same, to the last bit."""
+        return cls(**state)

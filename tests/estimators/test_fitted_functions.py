@@ -1,0 +1,341 @@
+"""What a fitted model consists of: an expansion, an intercept function and public attributes, enough to predict."""
+
+import dataclasses
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from mercer import (
+    ConformalQuantileRegressor,
+    CostSensitiveClassifier,
+    FunctionalRegressor,
+    FunctionalRegressorCV,
+    KernelQuantileRegressor,
+    KernelQuantileRegressorCV,
+    LevelSetDetector,
+)
+from mercer.estimators.intercept_function import InterceptFunction
+from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
+from mercer.kernels import FeatureKernel, FunctionKernel, Gaussian, Precomputed
+from mercer.measures import Grid, Measure, Points
+from mercer.operator_valued import (
+    Decomposable,
+    Expansion,
+    FeatureExpansion,
+    HarmonicBasis,
+    KernelExpansion,
+    OperatorValuedKernel,
+    ScatteredExpansion,
+)
+from mercer.testing.operator_valued import _is_plain
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(40, 1))
+Z = np.linspace(0, 1, 7)[:, None]
+y = np.sin(6 * X[:, 0]) + (0.2 + X[:, 0]) * RNG.normal(size=40)
+GRID = np.linspace(0, 1, 9)
+CURVES = np.sin(2 * np.pi * (GRID + X)) + 0.1 * RNG.normal(size=(40, 9))
+SCATTERED = [(np.sort(RNG.uniform(size=5)), RNG.normal(size=5)) for _ in range(40)]
+LEVELS = Points([0.1, 0.4, 0.8])
+A = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+
+def waves(x):
+    return np.hstack([np.cos(k * x) for k in range(6)] + [np.sin(k * x) for k in range(1, 6)])
+
+
+def quantiles(**settings):
+    return KernelQuantileRegressor(**{"alpha": 1e-2, "measure": LEVELS} | settings)
+
+
+MODELS = {
+    "quantiles": (quantiles(), y),
+    "quantiles, features": (quantiles(kernel=FeatureKernel(waves)), y),
+    "quantiles, slopes": (quantiles(noncrossing="penalty"), y),
+    "quantiles, guarantee": (quantiles(noncrossing="guarantee"), y),
+    "quantiles, tuned": (KernelQuantileRegressorCV(alphas=[1e-2, 1.0], measure=LEVELS, cv=3), y),
+    "quantiles, calibrated": (ConformalQuantileRegressor(quantiles(), random_state=0), y),
+    "costs": (CostSensitiveClassifier(alpha=1e-2, measure=LEVELS), y > 0),
+    "level sets": (LevelSetDetector(), None),
+    "curves": (FunctionalRegressor(alpha=1e-3, grid=GRID), CURVES),
+    "curves, no mean": (FunctionalRegressor(alpha=1e-3, grid=GRID, fit_intercept=False), CURVES),
+    "curves, features": (FunctionalRegressor(FeatureKernel(waves), alpha=1e-3, grid=GRID), CURVES),
+    "curves, basis": (
+        FunctionalRegressor(
+            alpha=1e-3, grid=Grid(GRID[:-1]), representation=HarmonicBasis(3), fit_intercept=False, loss="huber"
+        ),
+        CURVES[:, :-1],
+    ),
+    "curves, scattered": (FunctionalRegressor(alpha=1e-3), SCATTERED),
+    "curves, tuned": (FunctionalRegressorCV(grid=GRID, alphas=[1e-3, 1e-1]), CURVES),
+    "vectors": (FunctionalRegressor(alpha=1e-3), CURVES[:, :3]),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    models = {}
+    for name, (model, target) in MODELS.items():
+        models[name] = clone(model).fit(X) if target is None else clone(model).fit(X, target)
+    return models
+
+
+def is_plain(value):
+    """A value that can be written down; an estimator within another consists of such values itself."""
+    if isinstance(value, (Expansion, InterceptFunction)):
+        return all(is_plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, list):
+        return all(map(is_plain, value))
+    return _is_plain(value) or isinstance(value, KernelQuantileRegressor)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_consist_of_public_documented_attributes(name, fitted):
+    model = fitted[name]
+    found = set(vars(model)) - set(model.get_params(deep=False))
+    assert all(attribute.endswith("_") and not attribute.startswith("_") for attribute in found), found
+    documents = " ".join(base.__doc__ or "" for base in type(model).__mro__)
+    for attribute in found - {"n_features_in_"}:
+        assert attribute in documents, attribute
+        assert is_plain(getattr(model, attribute)), attribute
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if "calibrated" not in name and name != "level sets"])
+def test_models_predict_the_same_from_the_state_of_their_expansion(name, fitted):
+    model = fitted[name]
+    twin = pickle.loads(pickle.dumps(model))
+    twin.expansion_ = type(model.expansion_).from_state(model.expansion_.state())
+    del twin.X_fit_, twin.dual_coef_, twin.kernel_, twin.output_kernel_
+    np.testing.assert_array_equal(twin.predict(Z), model.predict(Z))
+    np.testing.assert_array_equal(twin.predict(X[:, :1]), model.predict(X[:, :1]))
+
+
+def test_kinds_of_expansions(fitted):
+    kinds = {name: type(model.expansion_) for name, model in fitted.items() if hasattr(model, "expansion_")}
+    assert {name for name, kind in kinds.items() if kind is FeatureExpansion} == {
+        "quantiles, features",
+        "curves, features",
+    }
+    assert kinds["curves, scattered"] is ScatteredExpansion
+    assert kinds["curves, basis"] is KernelExpansion
+    assert kinds["quantiles"] is KernelExpansion
+
+
+@pytest.mark.parametrize("name", ["quantiles", "quantiles, features", "curves", "curves, basis", "curves, no mean"])
+def test_the_objective_is_the_risk_and_the_norm(name, fitted):
+    model = fitted[name]
+    low = model.expansion_.norm**2 * model.alpha_ / 2
+    assert 0 < low < model.objective_
+
+
+# -- explicit features ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["pinball", "expectile"])
+def test_features_are_their_kernel(loss):
+    tight = {"tol": 1e-6, "loss": loss, "noncrossing": None}
+    thin = quantiles(kernel=FeatureKernel(waves), **tight).fit(X, y)
+    whole = quantiles(kernel=FunctionKernel(lambda a, b: waves(a) @ waves(b).T), **tight).fit(X, y)
+    assert thin.objective_ == pytest.approx(whole.objective_, rel=1e-5)
+    levels = [0.1, 0.4, 0.6, 0.8]
+    np.testing.assert_allclose(thin.predict_quantile(Z, levels), whole.predict_quantile(Z, levels), atol=2e-2)
+    expansion = thin.expansion_
+    assert expansion.coef.shape == (11, 3)
+    np.testing.assert_allclose(expansion.coef, waves(thin.X_fit_).T @ thin.dual_coef_, atol=1e-10)
+    assert expansion.norm == pytest.approx(whole.expansion_.norm, rel=1e-3)
+
+
+def test_features_predict_without_training_rows():
+    seen = []
+
+    def watched(x):
+        seen.append(len(x))
+        return waves(x)
+
+    n = 3000
+    rng = np.random.default_rng(1)
+    inputs = rng.uniform(size=(n, 1))
+    target = np.sin(6 * inputs[:, 0]) + 0.3 * rng.normal(size=n)
+    tracemalloc.start()
+    model = quantiles(kernel=FeatureKernel(watched), alpha=1e-3, tol=1e-2).fit(inputs, target)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * n * 8 / 4  # no n × n matrix, in the fit either
+    del model.X_fit_, model.dual_coef_
+    seen.clear()
+    assert model.predict_quantile(Z, [0.1, 0.5]).shape == (7, 2)
+    assert model.sample(Z, 3, random_state=0).shape == (7, 3)
+    assert set(seen) == {7}
+    assert model.score(inputs, target) > 0.3
+
+
+# -- whole kernels -------------------------------------------------------------------------------------------------
+
+WHOLE = Decomposable(Gaussian(2.0), Gaussian(5.0))
+
+
+@pytest.mark.parametrize("estimator", [quantiles(), CostSensitiveClassifier(alpha=1e-2, measure=LEVELS)], ids=repr)
+@pytest.mark.parametrize("noncrossing", ["rearrange", "constraint", None])
+def test_a_whole_kernel_is_its_parts(estimator, noncrossing):
+    target = y > 0 if isinstance(estimator, CostSensitiveClassifier) else y
+    model = clone(estimator).set_params(noncrossing=noncrossing)
+    whole = clone(model).set_params(kernel=WHOLE).fit(X, target)
+    parts = clone(model).set_params(kernel=Gaussian(2.0), output_kernel=Gaussian(5.0)).fit(X, target)
+    np.testing.assert_array_equal(whole.dual_coef_, parts.dual_coef_)
+    np.testing.assert_array_equal(whole.predict(Z), parts.predict(Z))
+    assert (whole.kernel_, whole.output_kernel_) == (Gaussian(2.0), Gaussian(5.0))
+    assert whole.kernel == WHOLE
+
+
+def test_bandwidths_within_a_whole_kernel_come_from_the_data():
+    rule = Decomposable(Gaussian("standardized"), Gaussian("median"))
+    whole, default = (KernelQuantileRegressor(kernel, measure=LEVELS).fit(X, y) for kernel in (rule, None))
+    assert whole.alpha_ == default.alpha_
+    np.testing.assert_array_equal(whole.predict(Z), default.predict(Z))
+    assert rule == Decomposable(Gaussian("standardized"), Gaussian("median"))
+
+
+CUBES = np.stack([CURVES, CURVES**2], axis=2)
+
+
+@pytest.mark.parametrize(
+    ("target", "matrix", "settings"),
+    [
+        (CURVES, None, {"grid": GRID}),
+        (CUBES, A, {"grid": GRID}),
+        (CUBES, A, {"grid": GRID, "representation": "eigen", "fit_intercept": False}),
+        (SCATTERED, None, {}),
+    ],
+    ids=["curves", "components", "basis", "scattered"],
+)
+@pytest.mark.parametrize("alpha", [1e-3, "auto"])
+def test_a_whole_kernel_of_curves_is_its_parts(target, matrix, settings, alpha):
+    kernel = Decomposable(Gaussian(2.0), Gaussian(5.0), matrix)
+    whole = FunctionalRegressor(kernel, alpha=alpha, **settings).fit(X, target)
+    parts = FunctionalRegressor(
+        Gaussian(2.0), output_kernel=Gaussian(5.0), output_matrix=matrix, alpha=alpha, **settings
+    ).fit(X, target)
+    assert whole.alpha_ == parts.alpha_
+    np.testing.assert_array_equal(whole.predict(Z), parts.predict(Z))
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (quantiles(kernel=WHOLE), "output_kernel", Gaussian(1.0)),
+        (CostSensitiveClassifier(WHOLE), "output_kernel", "gaussian"),
+        (FunctionalRegressor(WHOLE), "output_kernel", Gaussian(1.0)),
+        (FunctionalRegressor(WHOLE), "output_matrix", [[1.0]]),
+    ],
+    ids=["quantiles", "costs", "curves", "matrix"],
+)
+def test_parts_beside_a_whole_kernel_are_refused(model, name, value):
+    message = f"{name} must be None where kernel is an OperatorValuedKernel; .*Decomposable"
+    with pytest.raises((ParameterError, ParameterTypeError), match=message):
+        clone(model).set_params(**{name: value}).fit(X, y > 0)
+
+
+def test_a_matrix_of_another_size_is_refused():
+    with pytest.raises(DataError, match=r"output_matrix must have shape .*\(1, 1\); got \(2, 2\)"):
+        quantiles(kernel=Decomposable(Gaussian(2.0), Gaussian(5.0), A)).fit(X, y)
+    with pytest.raises((ParameterError, ParameterTypeError), match="output_kernel must be a Kernel on points"):
+        Decomposable(Gaussian(1.0), Precomputed())
+
+
+def test_whole_kernels_are_tuned_cloned_and_pickled():
+    model = quantiles(kernel=WHOLE)
+    search = GridSearchCV(model, {"kernel__kernel__gamma": [0.1, 10.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.kernel_.gamma in (0.1, 10.0)
+    assert model.kernel == WHOLE
+    twin = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(twin.predict(Z), search.predict(Z))
+
+
+def test_a_gram_matrix_with_a_whole_kernel():
+    kernel = Gaussian(2.0)
+    weight = np.where(np.arange(40) % 7 == 0, 0.0, 1.0)
+    given = quantiles(kernel=Decomposable(Precomputed(), Gaussian(5.0))).fit(kernel(X), y, weight)
+    usual = quantiles(kernel=WHOLE).fit(X, y, weight)
+    assert given.__sklearn_tags__().input_tags.pairwise
+    np.testing.assert_array_equal(given.columns_, np.flatnonzero(weight))
+    assert usual.columns_ is None
+    np.testing.assert_allclose(given.predict(kernel(Z, X)), usual.predict(Z), atol=1e-3)
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Twice(OperatorValuedKernel):
+    """2·K for another kernel: one of a user."""
+
+    inner: OperatorValuedKernel
+
+    def adapt(self, X):
+        return Twice(self.inner.adapt(X))
+
+    def bind(self, measure, *, n_components=None):
+        inner = self.inner
+        return Decomposable(2.0 * inner.kernel, inner.output_kernel).bind(measure, n_components=n_components)
+
+
+def test_a_kernel_of_a_user():
+    model = quantiles(kernel=Twice(WHOLE), alpha="auto").fit(X, y)
+    same = quantiles(kernel=2.0 * Gaussian(2.0), output_kernel=Gaussian(5.0), alpha="auto").fit(X, y)
+    np.testing.assert_array_equal(model.predict(Z), same.predict(Z))
+    with pytest.raises(ParameterTypeError, match=r"FunctionalRegressor: kernel must be .* or a Decomposable kernel"):
+        FunctionalRegressor(Twice(WHOLE)).fit(X, CURVES)
+
+
+# -- one way to a fitted model -------------------------------------------------------------------------------------
+
+
+def test_models_that_are_compared_are_those_of_fit():
+    compared = []
+
+    def scorer(model, inputs, target):
+        compared.append(model)
+        return model.score(inputs, target)
+
+    search = KernelQuantileRegressorCV(
+        [Gaussian(2.0)], alphas=[1e-2, 1e-1], measure=LEVELS, cv=2, cv_tol=1e-3, scoring=scorer
+    ).fit(X, y)
+    assert len(compared) == 4
+    train = np.arange(20, 40)
+    again = clone(compared[0]).fit(X[train], y[train])
+    assert set(vars(compared[0])) == set(vars(again))
+    np.testing.assert_allclose(
+        compared[0].predict_quantile(Z, [0.1, 0.8]), again.predict_quantile(Z, [0.1, 0.8]), atol=0.02
+    )
+    assert search.alpha_ == search.best_params_["alpha"]
+
+
+def test_slopes_need_a_kernel_that_represents_them():
+    class Plain(type(WHOLE.bind(LEVELS.build()))):
+        def with_slopes(self, points):
+            return super(type(self).__mro__[1], self).with_slopes(points)
+
+    @dataclasses.dataclass(eq=False, repr=False)
+    class Rough(Decomposable):
+        def bind(self, measure, slopes=None, *, n_components=None):
+            return Plain(**vars(super().bind(measure, slopes, n_components=n_components)))
+
+    with pytest.raises(UnsupportedError, match=r"represents no slopes in θ\. Use noncrossing='rearrange'"):
+        quantiles(kernel=Rough(Gaussian(2.0), Gaussian(5.0)), noncrossing="penalty").fit(X, y)
+
+
+# -- the intercept -------------------------------------------------------------------------------------------------
+
+
+def test_intercept_functions():
+    line = InterceptFunction(np.array([1.0, 10.0, 3.0, 30.0]), Measure(np.array([0.2, 0.6]), np.ones(2)))
+    points = np.array([[0.0], [0.2], [0.4], [0.9]])
+    np.testing.assert_allclose(line.evaluate(points), [1, 10, 1, 10, 2, 20, 3, 30])
+    np.testing.assert_allclose(line.slope(points[2:]), [5, 50, 0, 0])
+    constant = InterceptFunction(np.array([1.0, 2.0]), None)
+    np.testing.assert_array_equal(constant.evaluate(points[:2]), [1, 2, 1, 2])
+    np.testing.assert_array_equal(constant.slope(points[:2]), np.zeros(4))
+    nodes = RNG.random((4, 2))
+    plane = InterceptFunction(np.arange(4.0), Measure(nodes, np.ones(4)))
+    np.testing.assert_allclose(plane.evaluate(nodes), np.arange(4.0), atol=1e-12)
