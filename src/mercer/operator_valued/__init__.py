@@ -6,6 +6,7 @@ from mercer.operator_valued.coefficients import BoundCoefficients, ExpansionKern
 from mercer.operator_valued.components import check_output_matrix, leading_components
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
+from mercer.operator_valued.matrix_valued import BoundMatrixKernel, MatrixExpansion, MatrixValuedKernel
 from mercer.operator_valued.pairs import BoundPairs
 from mercer.operator_valued.representers import BasisRepresenters, NodeRepresenters, Representers
 from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBasis, LaplacianBasis
@@ -13,14 +14,17 @@ from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBa
 __all__ = [
     "OperatorValuedKernel",
     "Decomposable",
+    "MatrixValuedKernel",
     "BoundKernel",
     "BoundDecomposable",
     "BoundCoefficients",
     "BoundPairs",
+    "BoundMatrixKernel",
     "Expansion",
     "KernelExpansion",
     "FeatureExpansion",
     "ScatteredExpansion",
+    "MatrixExpansion",
     "Representers",
     "NodeRepresenters",
     "BasisRepresenters",
