@@ -83,10 +83,10 @@ def test_every_loss_agrees_with_cvxpy(loss, p, matrix, intercept, weighted):
     )
     result = select(problem, 1e-9, max_iter=50_000).solve(problem)
     assert result.converged
-    ratio = problem.alpha / alpha
-    assert ratio == pytest.approx(s.sum() / (s[ROWS] * weights).sum())
-    assert weighted or ratio == pytest.approx(1)
-    assert result.objective == pytest.approx(ratio * value, rel=1e-6)
+    assert problem.alpha == alpha
+    assert problem.mass == pytest.approx((s[ROWS] * weights).sum() / s.sum())
+    assert weighted or problem.mass == pytest.approx(1)
+    assert result.objective == pytest.approx(value, rel=1e-6)
     np.testing.assert_allclose(problem.predict(result.coef), H, atol=2e-3)
     np.testing.assert_allclose(result.intercept, b, atol=2e-3)
     at_fit = pairs_of(p, matrix).evaluate(X, X, problem.primal_coef(result.coef), POINTS)
@@ -144,8 +144,9 @@ def test_same_points_give_the_fit_on_the_grid_and_a_mask_deletes_rows(loss, miss
     grid, flat = on_grid(loss, Y, sample_weight=S), in_pairs(loss, Y, sample_weight=S)
     solve = [select(problem, 1e-11, max_iter=100_000).solve(problem) for problem in (grid, flat)]
     assert all(result.converged for result in solve)
-    ratio = flat.alpha / grid.alpha
-    assert solve[1].objective == pytest.approx(ratio * solve[0].objective, rel=1e-9)
+    assert flat.alpha == grid.alpha
+    assert solve[1].objective == pytest.approx(solve[0].objective, rel=1e-9)
+    assert flat.norm(solve[1].coef) == pytest.approx(grid.norm(solve[0].coef), rel=1e-4)
     H, h = grid.predict(solve[0].coef), flat.predict(solve[1].coef)
     np.testing.assert_allclose(H[seen], h[:, 0], atol=2e-4)
     np.testing.assert_allclose(
@@ -174,7 +175,7 @@ def test_a_curve_without_observations_changes_the_mean_only():
     rows = np.where(ROWS == 4, 3, ROWS)
     gram = BoundPairs(K_X, K_T, rows, POINTS).gram(X)
     problem = curve_problem(gram, Square(), targets(), rows, 0.05)
-    assert problem.alpha == pytest.approx(0.05 * 5 / 4)
+    assert (problem.alpha, problem.mass) == (0.05, pytest.approx(4 / 5))
 
 
 # -- the loss itself -----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
 from mercer.measures import Measure
 from mercer.problems import Certificate, DualProblem
+from mercer.solvers import LBFGS, select
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
@@ -395,3 +396,46 @@ def test_the_problem_does_not_write_on_its_data():
     problem.certificate(feasible_point(problem, 0))
     np.testing.assert_array_equal(data.Y, Y)
     np.testing.assert_array_equal(data.sample_weight, s)
+
+
+# -- rows that are parts of samples ---------------------------------------------------------------------------------
+
+
+@intercepts
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("loss", [Square(), Huber(0.3), Pinball()], ids=repr)
+def test_mass_multiplies_the_mean_of_the_losses(loss, intercept, masked):
+    """mass·risk + (λ/2)‖h‖² is mass times the objective with λ/mass: λ, objective and gap are those of the former."""
+    data = make(loss, intercept, weighted=True, masked=masked)
+    plain = data.problem(loss).with_alpha(data.alpha / 2.5)
+    gram = Kronecker(Dense(data.left), Dense(data.right))
+    measure = Measure(data.points, data.weights)
+    heavy = DualProblem(gram, loss, data.Y, measure, data.alpha, data.sample_weight, intercept, mass=2.5)
+    A = feasible_point(plain, 0)
+    np.testing.assert_allclose(heavy.predict(A), plain.predict(A))
+    np.testing.assert_allclose(heavy.primal_coef(A), plain.primal_coef(A))
+    one, other = plain.certificate(A), heavy.certificate(A)
+    for name in ("primal", "dual", "reference", "gap"):
+        assert getattr(other, name) == pytest.approx(2.5 * getattr(one, name))
+    assert other.relative_gap == pytest.approx(one.relative_gap)
+    assert heavy.norm(A) == pytest.approx(plain.norm(A))
+    results = [select(problem, 1e-8, max_iter=50_000).solve(problem) for problem in (plain, heavy)]
+    assert results[1].objective == pytest.approx(2.5 * results[0].objective, rel=1e-7)
+    if loss.smooth:
+        assert LBFGS(tol=1e-6).solve(heavy).objective == pytest.approx(results[1].objective, rel=1e-5)
+
+
+def test_the_norm_is_that_of_the_space():
+    """‖h‖² = Σ c K c of the representer coefficients."""
+    data = make(weighted=True)
+    problem = data.problem(Square())
+    A = feasible_point(problem, 3)
+    c = problem.primal_coef(A)
+    assert problem.norm(A) == pytest.approx(np.sqrt(np.sum(c * (data.left @ c @ data.right))))
+
+
+def test_a_mass_is_positive():
+    data = make()
+    gram, measure = Kronecker(Dense(data.left), Dense(data.right)), Measure(data.points, data.weights)
+    with pytest.raises(MercerError, match="mass must be a finite number > 0"):
+        DualProblem(gram, Square(), data.Y, measure, 1.0, mass=0.0)

@@ -287,8 +287,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         self._warn(result)
         self._store(sample.X, bound, problem, result)
         self.intercept_ = self.intercept_ + centre
-        scale = problem.alpha / chosen.alpha  # not 1 where the weights of scattered observations do not sum to 1
-        self.alpha_, self.objective_, self.dual_gap_ = chosen.alpha, result.objective / scale, result.gap / scale
         self.measure_, self.loss_ = sample.measure, loss
         self._bound, self._nodes = bound, nodes_of(curves)
         self._layout, self._has_grid = curves.take(np.zeros(0, dtype=int)), has_grid

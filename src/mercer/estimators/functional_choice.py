@@ -214,9 +214,8 @@ def _left_out_halves(
         weight = 1.0 if sample.weight is None else to_numpy(sample.weight)[test]
         bound = inside.bind(kernel, output_kernel, loss)
         problem = inside.pose(bound, Square(), 1.0)
-        values = [float(alpha) * problem.alpha for alpha in alphas]  # in units of weights that sum to 1
-        for k, result in enumerate(ClosedForm(tol=1e-3).path(problem, values)):
-            predict = inside.predictor(bound, problem.with_alpha(values[k]), result)
+        for k, result in enumerate(ClosedForm(tol=1e-3).path(problem, alphas)):
+            predict = inside.predictor(bound, problem.with_alpha(float(alphas[k])), result)
             errors[k] += np.sum(weight * squared_errors(predict, X_test, outside))
     return errors / n
 

@@ -117,7 +117,7 @@ class MonotoneFit:
             problem, rows = self.problem(math.inf, anchors)
             result = solve(problem, SOLVER_SHARE * tol)
             coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
-            norm = math.sqrt(max(problem.inner(result.coef, H), 0.0) / (problem.alpha * len(rows)))
+            norm = problem.norm(result.coef, H)
             lowest, where = cover.lowest_slopes(self.bound, rows, coef, norm, _accuracy(problem, result, tol))
             rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
             b = problem.steeper(result.intercept, middles, rise)

@@ -155,9 +155,8 @@ def curve_problem(
         min  (1/Σ_i s_i) Σ_i s_i L_i(h(x_i) + b) + (λ/2) ‖h‖²,      b ∈ R^p with an intercept
 
     with L_i = Σ_j η_ij ℓ(y_ij, ·) for a pointwise loss, or f((Σ_j η_ij |r_ij|²)^½) for a loss of norms, which becomes a
-    :class:`CurveLoss`. The problem is a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij.
-    As these are scaled to mean 1, its λ and its objective are those above times Σ_i s_i / Σ_ij s_i η_ij, which is 1 if
-    the weights of each curve sum to 1.
+    :class:`CurveLoss`. The problem is a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij
+    and ``mass`` Σ_ij s_i η_ij / Σ_i s_i, so that λ, objective and gap are those of the mean over curves.
 
     Parameters
     ----------
@@ -206,9 +205,9 @@ def curve_problem(
     each = of_curves[rows] * weights
     p = gram.right.shape[0]
     measure = Measure(np.arange(float(p)), np.ones(p))
-    scale = float(of_curves.sum() / each.sum())
+    mass = float(each.sum() / of_curves.sum())
     uniform = bool(np.all(each == each[0]))
-    return DualProblem(gram, loss, Y, measure, scale * alpha, None if uniform else each, fit_intercept)
+    return DualProblem(gram, loss, Y, measure, alpha, None if uniform else each, fit_intercept, mass)
 
 
 def _check_weights(owner: str, rows: np.ndarray, weights: np.ndarray) -> None:

@@ -30,7 +30,8 @@ class DualProblem:
         dual     min_A      Σ_i s_i L_i*(−a_i) + (1/2λn) ⟨A, 𝐊A⟩      s.t. Σ_i s_i a_i = 0 with an intercept
         recover  h(x) = (1/λn) Σ_i s_i K(x, x_i) a_i
 
-    ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, and the weights s are scaled to mean 1. In this inner product the gradient of the
+    ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij, and the weights s are scaled to mean 1. Where rows are parts of samples, 1/n is
+    ``mass``/n: λ, objective and gap are those of the mean over samples. In this inner product the gradient of the
     quadratic term *is* the prediction h_A at the data, and weights disappear from pointwise proxes.
 
     Parameters
@@ -49,7 +50,11 @@ class DualProblem:
         Positive weights; only their ratios matter.
     fit_intercept : bool, default=False
         Whether to add b(θ), free at each node.
+    mass : float, default=1.0
+        The mean over samples of what the weights of the rows of one sample sum to: 1 where a row is a sample.
     """
+
+    mass: float = 1.0
 
     def __init__(
         self,
@@ -60,8 +65,10 @@ class DualProblem:
         alpha: float,
         sample_weight: Any = None,
         fit_intercept: bool = False,
+        mass: float = 1.0,
     ) -> None:
         check_number("DualProblem", "alpha", alpha, low=0)
+        check_number("DualProblem", "mass", mass, low=0)
         xp = namespace(Y)
         if not xp.isdtype(Y.dtype, "real floating"):
             Y = xp.astype(Y, xp.float64)
@@ -82,7 +89,7 @@ class DualProblem:
             raise DataError("DualProblem: sample weights must be positive and finite; drop rows of weight 0.")
         loss.check_targets(Y, measure)
         self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
-        self.fit_intercept = fit_intercept
+        self.fit_intercept, self.mass = fit_intercept, float(mass)
         self.design: Any = None  # rows of what an intercept adds to predictions; None is the identity
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
@@ -114,9 +121,14 @@ class DualProblem:
         return tuple(self.Y.shape)
 
     @property
+    def share(self) -> float:
+        """What a row of weight 1 has in the objective: 1/n, or mass/n."""
+        return self.mass / self.Y.shape[0]
+
+    @property
     def scale(self) -> float:
-        """1/(λn): h_A = scale · 𝐊A at the data."""
-        return 1.0 / (self.alpha * self.Y.shape[0])
+        """1/(λn), or mass/(λn): h_A = scale · 𝐊A at the data."""
+        return self.mass / (self.alpha * self.Y.shape[0])
 
     @cached_property
     def box(self) -> Box | None:
@@ -175,7 +187,12 @@ class DualProblem:
     def risk(self, H: Any, b: Any) -> float:
         """Return (1/n) Σ_i s_i L_i(h_i + b)."""
         values = self.loss.value(self.Y, H + b[None, :], self.measure)
-        return float(self.sample_weight @ values) / self.Y.shape[0]
+        return self.share * float(self.sample_weight @ values)
+
+    def norm(self, A: Any, H: Any = None) -> float:
+        """Return ‖h_A‖; H is h_A at the data where it is known."""
+        H = self.predict(A) if H is None else H
+        return math.sqrt(max(self.scale * self.inner(A, H), 0.0))
 
     def intercept(self, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, zeros without an intercept; shape (m,). A may help to find it."""
@@ -195,13 +212,12 @@ class DualProblem:
         b : array of shape (m,), optional
             The intercept. Any gives a bound; the best one gives the smallest, and costs a sort of the residuals.
         """
-        n = self.Y.shape[0]
         H = self.predict(A) if H is None else H
         b = self.intercept(H, A) if b is None else b
-        half_norm = self.inner(A, H) / (2 * n)
+        half_norm = self.share / 2 * self.inner(A, H)
         primal = self.risk(H, b) + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
-        dual = -float(self.sample_weight @ conjugates) / n - half_norm
+        dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
         return Certificate(primal, dual, self.null_model[0], b)
 
     # -- proxes ------------------------------------------------------------------------------------------------

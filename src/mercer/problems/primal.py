@@ -44,14 +44,13 @@ class PrimalProblem:
     def value_and_gradient(self, B: Any, b: Any) -> tuple[float, Any, Any]:
         """Return the objective and its gradients in B and b."""
         dual = self.dual
-        n = dual.shape[0]
         H = self.predict(B) + b[None, :]
         xp = namespace(H)
-        value = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
+        value = dual.share * float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure))
         value += dual.alpha / 2 * float(xp.sum(B * B))
         slope = dual.cut(dual.loss.gradient(dual.Y, H, dual.measure))
         weights = as_like(dual.measure.weights, H)
-        slope = slope * dual.sample_weight[:, None] * weights[None, :] / n
+        slope = dual.share * slope * dual.sample_weight[:, None] * weights[None, :]
         gradient = self.features.T @ (slope @ self.output_features) + dual.alpha * B
         return value, gradient, xp.sum(slope, axis=0)
 
@@ -63,18 +62,17 @@ class PrimalProblem:
         the node.
         """
         dual = self.dual
-        n = dual.shape[0]
         kernel_part = self.predict(B)
         b = dual.intercept(kernel_part)
         H = kernel_part + b[None, :]
         xp = namespace(H)
-        risk = float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure)) / n
+        risk = dual.share * float(dual.sample_weight @ dual.loss.value(dual.Y, H, dual.measure))
         A = -dual.cut(dual.loss.gradient(dual.Y, H, dual.measure))
         H_dual = dual.predict(A)
-        half_norm = dual.inner(A, H_dual) / (2 * n)
-        dual_value = risk + dual.inner(A, kernel_part) / n - half_norm  # Σ_i s_i a_i = 0 takes b out
+        half_norm = dual.share / 2 * dual.inner(A, H_dual)
+        dual_value = risk + dual.share * dual.inner(A, kernel_part) - half_norm  # Σ_i s_i a_i = 0 takes b out
         if dual.fit_intercept:
-            off = xp.abs(dual.sample_weight @ A) * as_like(dual.measure.weights, H) / n
+            off = dual.share * xp.abs(dual.sample_weight @ A) * as_like(dual.measure.weights, H)
             dual_value -= float(xp.sum(off * xp.max(xp.abs(dual.cut(dual.Y - H)), axis=0)))
         b = dual.intercept(H_dual)
         primal = dual.risk(H_dual, b) + half_norm

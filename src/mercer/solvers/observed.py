@@ -140,7 +140,7 @@ class _Stop:
         self.system, self.goal = system, goal
         xp = namespace(system.targets)
         self.half_size = 0.5 * float(xp.sum(system.targets * system.targets))
-        self.least = 1e-6 * system.problem.shape[0] * system.problem.null_model[0]
+        self.least = 1e-6 * system.problem.null_model[0] / system.problem.share
         self.patience, self.slow = math.inf, False
         self.gaps: list[float] = []
 
