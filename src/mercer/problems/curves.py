@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mercer.linalg import Kronecker, PairGram
 from mercer.losses.base import Loss
 from mercer.losses.domain import observed_only, residual
 from mercer.losses.prox import rescale_rows
+from mercer.losses.threshold import Threshold
 from mercer.measures import Measure
 from mercer.problems.dual import DualProblem
 
@@ -60,7 +61,7 @@ class CurveLoss(Loss):
     couples_rows = True
 
     def _check(self) -> None:
-        if not isinstance(self.loss, Loss) or getattr(self.loss, "geometry", None) != "norm":
+        if not isinstance(self.loss, Loss) or self.loss.pointwise:
             allowed = "a loss of norms of residuals (geometry='norm')"
             hint = "For instance Huber(0.5, 'norm'). A pointwise loss needs no CurveLoss."
             raise parameter_error(self, "loss", self.loss, allowed, hint)
@@ -85,6 +86,21 @@ class CurveLoss(Loss):
     def growth(self) -> int:  # type: ignore[override]
         """How the loss grows with the residuals."""
         return self.loss.growth
+
+    @property
+    def threshold(self) -> Threshold | None:  # type: ignore[override]
+        """That of the loss of norms, as a parameter of this one."""
+        inner = self.loss.threshold
+        return None if inner is None else replace(inner, name=f"loss__{inner.name}")
+
+    @property
+    def dual_bound(self) -> float:
+        """The largest norm of the dual variables of a curve."""
+        return self.loss.dual_bound
+
+    def sizes(self, residuals: Any, measure: Measure) -> Any:
+        """Return ‖r_i‖ of each curve, shape (n,)."""
+        return self._norms(residuals, measure)[:, 0]
 
     @property
     def has_conjugate(self) -> bool:
@@ -200,7 +216,7 @@ def curve_problem(
     of_curves = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if of_curves.shape != (n,):
         raise DataError(f"curve_problem: sample_weight must have shape {(n,)}; got {of_curves.shape}.")
-    if getattr(loss, "geometry", None) == "norm":
+    if not loss.pointwise:
         loss = CurveLoss(loss, rows, weights)
     each = of_curves[rows] * weights
     p = gram.right.shape[0]
