@@ -37,6 +37,8 @@ OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "h
 TAKE_AS_IT_IS = {"estimators", "model_selection"}
 SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}
 OWNERS = ("problem", "result", "certificate")
+#: kinds of outputs, which nobody asks for: they are asked what they can do
+KINDS_OF_OUTPUTS = {"GridCurves", "ScatteredCurves", "GramOutputs"}
 
 
 def part_of(module: str) -> str:
@@ -96,6 +98,9 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             found.append(f"{module}:{node.lineno}: prints")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            kinds = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)} & KINDS_OF_OUTPUTS
+            found += [f"{module}:{node.lineno}: asks for {kind}" for kind in sorted(kinds)]
     return found + (rescalings(module, tree) if part in TAKE_AS_IT_IS else [])
 
 
@@ -208,6 +213,8 @@ def test_the_modules_were_found():
         ("mercer.estimators.quantile", "def f():\n    a, b = problem.alpha, 1\n    return a * b", "rescales a,"),
         ("mercer.model_selection.path", "gap = (certificate.primal - d) * n", "rescales certificate.primal - d"),
         ("mercer.model_selection.path", "result.gap *= n", "rescales result.gap"),
+        ("mercer.estimators.sample", "isinstance(y, GridCurves)", "asks for GridCurves"),
+        ("mercer.estimators.sample", "isinstance(y, (dict, ScatteredCurves))", "asks for ScatteredCurves"),
     ],
 )
 def test_the_checker_finds(module, source, message):
