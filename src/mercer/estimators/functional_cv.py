@@ -68,8 +68,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
     geometry : {"norm", "pointwise"}, default=None
         As in FunctionalRegressor.
     thresholds : array-like of float, default=None
-        Candidates for κ or ε; by default κ_max or ε_max, at which the loss is the square loss or the model its mean
-        curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times the typical size of ridge residuals.
+        Candidates for κ or ε, or for the threshold that a loss of your own declares; by default κ_max or ε_max, at
+        which the loss is the square loss or the model its mean curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times
+        the typical size of ridge residuals.
     representation, grid, fit_intercept :
         As in FunctionalRegressor.
     criterion : {"leave_one_out", "generalised"}, default="leave_one_out"

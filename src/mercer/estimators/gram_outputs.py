@@ -19,7 +19,7 @@ from mercer.problems import DualProblem
 __all__ = ["GramOutputs"]
 
 #: trace of K_Y that its factor leaves out, relative to the whole
-LEFT_OUT = 1e-13
+NEGLIGIBLE_TRACE = 1e-13
 #: asymmetry of K_Y that is rounding, in units of its largest entry
 ASYMMETRY = 1e-10
 
@@ -53,7 +53,7 @@ class GramOutputs(GridCurves):
             raise DataError(f"GramOutputs: a Gram matrix is square, with finite entries; got shape {gram.shape}.")
         if np.max(np.abs(gram - gram.T)) > ASYMMETRY * np.max(np.abs(gram)):
             raise DataError("GramOutputs: a Gram matrix is symmetric, and this one is not. Take (K + K.T) / 2.")
-        factor = pivoted_cholesky(Dense(gram), LEFT_OUT * float(np.trace(gram)))
+        factor = pivoted_cholesky(Dense(gram), NEGLIGIBLE_TRACE * float(np.trace(gram)))
         if factor is None or factor.shape[1] == 0:
             factor = np.zeros((len(gram), 1))
         rank = factor.shape[1]

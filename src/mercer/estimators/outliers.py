@@ -16,7 +16,7 @@ from mercer.solvers import select
 __all__ = ["without_outliers"]
 
 #: how often data are tamed and smoothness chosen anew; the first times decide
-ROUNDS = 3
+TAMINGS = 3
 #: relative gap of the robust fits
 ROUGH_TOL = 1e-2
 
@@ -32,7 +32,7 @@ def without_outliers(
     the choice and the tamed sample.
     """
     chosen, tame = choose(sample), sample
-    for _ in range(ROUNDS):
+    for _ in range(TAMINGS):
         residuals, kappa = _robust_fit(sample, tame, chosen, pointwise)
         if pointwise:
             beyond = residuals - np.clip(residuals, -kappa, kappa)

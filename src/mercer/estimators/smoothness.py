@@ -46,7 +46,7 @@ MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
 #: scales of the default output kernel, as divisors of the median distance of the grid
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: relative gap of the ridge regressions that are compared
-RIDGE_TOL = 1e-3
+COMPARED_TOL = 1e-3
 
 
 class Smoothness(NamedTuple):
@@ -152,7 +152,7 @@ def _left_out_halves(
         weight = 1.0 if sample.weight is None else to_numpy(sample.weight)[test]
         bound = inside.bind(kernel, output_kernel, loss)
         problem = inside.pose(bound, Square(), 1.0)
-        for k, result in enumerate(ClosedForm(tol=RIDGE_TOL).path(problem, alphas.tolist())):
+        for k, result in enumerate(ClosedForm(tol=COMPARED_TOL).path(problem, alphas.tolist())):
             predict = inside.predictor(bound, problem.with_alpha(float(alphas[k])), result)
             errors[k] += np.sum(weight * outside.norms(outside.residuals(predict, X_test)) ** 2)
     return errors / n
@@ -162,7 +162,7 @@ def ridge_residuals(sample: Sample, chosen: Smoothness, loss: Loss) -> np.ndarra
     """Return y − f(x) of ridge regression, in the layout of the outputs, bound as for the loss."""
     bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
     ridge = sample.pose(bound, Square(), chosen.alpha)
-    result = ClosedForm(tol=RIDGE_TOL).solve(ridge)
+    result = ClosedForm(tol=COMPARED_TOL).solve(ridge)
     return sample.outputs.residuals(sample.predictor(bound, ridge, result), sample.X)
 
 
