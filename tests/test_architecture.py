@@ -1,4 +1,4 @@
-"""The plan of the house, read off the source: which tier may import what.
+"""The plan of the house, read off the source: which tier may import what, and who may rescale a problem.
 
 A tier imports itself and the tiers before it in ``TIERS``. The checker works on source text, so that it can be shown
 to fail.
@@ -32,6 +32,13 @@ STRANGERS = {"kernels": "losses", "losses": "kernels"}
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "mercer"}
 OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars"}
+
+#: parts that take λ, objective and gap of a problem as they are (R3)
+TAKE_AS_IT_IS = {"estimators", "model_selection"}
+SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}
+OWNERS = ("problem", "result", "certificate")
+#: kinds of outputs, which nobody asks for: they are asked what they can do
+KINDS_OF_OUTPUTS = {"GridCurves", "ScatteredCurves", "GramOutputs"}
 
 
 def part_of(module: str) -> str:
@@ -91,7 +98,64 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             found.append(f"{module}:{node.lineno}: prints")
-    return found
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            kinds = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)} & KINDS_OF_OUTPUTS
+            found += [f"{module}:{node.lineno}: asks for {kind}" for kind in sorted(kinds)]
+    return found + (rescalings(module, tree) if part in TAKE_AS_IT_IS else [])
+
+
+def rescalings(module: str, tree: ast.AST) -> list[str]:
+    """Return where λ, objective or gap of a problem, a result or a certificate is a factor or a divisor.
+
+    Names that stand for them in the same function count, too; differences and comparisons do not rescale.
+    """
+    found = []
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for scope in [tree, *functions]:
+        aliases = {
+            target.id
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Assign)
+            for target, value in assignments(node)
+            if isinstance(target, ast.Name) and isinstance(value, ast.Attribute) and is_scaled(value, set())
+        }
+        for node in ast.walk(scope):
+            if isinstance(node, ast.BinOp):
+                operands = [node.left, node.right]
+            elif isinstance(node, ast.AugAssign):
+                operands = [node.target, node.value]
+            else:
+                continue
+            if not isinstance(node.op, (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)):
+                continue
+            for operand in operands:
+                if is_scaled(operand, aliases if scope is not tree else set()):
+                    found.append(f"{module}:{node.lineno}: rescales {ast.unparse(operand)}, which problems/ does")
+    return sorted(set(found))
+
+
+def assignments(node: ast.Assign):
+    """Yield (target, value), those of tuples one by one."""
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def is_scaled(node: ast.AST, aliases: set[str]) -> bool:
+    """Say whether an operand is λ, objective or gap of a problem, within arithmetic or ``float(...)``."""
+    if isinstance(node, ast.Name):
+        return node.id in aliases
+    if isinstance(node, ast.Attribute):
+        owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+        return node.attr in SCALED and any(name in owner for name in OWNERS)
+    if isinstance(node, ast.BinOp):
+        return is_scaled(node.left, aliases) or is_scaled(node.right, aliases)
+    if isinstance(node, ast.UnaryOp):
+        return is_scaled(node.operand, aliases)
+    is_float = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
+    return is_float and any(is_scaled(argument, aliases) for argument in node.args)
 
 
 def modules():
@@ -142,6 +206,15 @@ def test_the_modules_were_found():
         ("mercer.kernels.utils", "", "is called utils"),
         ("mercer.utils", "", "belongs to no tier"),
         ("mercer.solvers.admm", "def f():\n    print('step')", "prints"),
+        ("mercer.estimators.functional", "scale = problem.alpha / chosen.alpha", "rescales problem.alpha"),
+        ("mercer.estimators.functional", "self.objective_ = result.objective / scale", "rescales result.objective"),
+        ("mercer.estimators.smoothness", "[float(a) * problem.alpha for a in alphas]", "rescales problem.alpha"),
+        ("mercer.estimators.smoothness", "x = 2 * float(self.problem.scale)", "rescales float(self.problem.scale)"),
+        ("mercer.estimators.quantile", "def f():\n    a, b = problem.alpha, 1\n    return a * b", "rescales a,"),
+        ("mercer.model_selection.path", "gap = (certificate.primal - d) * n", "rescales certificate.primal - d"),
+        ("mercer.model_selection.path", "result.gap *= n", "rescales result.gap"),
+        ("mercer.estimators.sample", "isinstance(y, GridCurves)", "asks for GridCurves"),
+        ("mercer.estimators.sample", "isinstance(y, (dict, ScatteredCurves))", "asks for ScatteredCurves"),
     ],
 )
 def test_the_checker_finds(module, source, message):
@@ -161,6 +234,11 @@ def test_the_checker_finds(module, source, message):
         ("mercer.plotting.bands", "if TYPE_CHECKING:\n    from matplotlib.axes import Axes"),
         ("mercer.testing.kernels", "from mercer.kernels import Kernel\ndef f():\n    from hypothesis import given"),
         ("mercer.losses.base", "'''>>> print(1)'''\nfingerprint(1)"),
+        ("mercer.problems.dual", "gap = problem.alpha * n"),
+        ("mercer.estimators.functional", "self.alpha_, self.dual_gap_ = problem.alpha, result.gap"),
+        ("mercer.estimators.functional", "alpha = 2 * self.alpha\nother = problem.with_alpha(alpha)"),
+        ("mercer.estimators.noncrossing", "dual = result.objective - result.gap"),
+        ("mercer.estimators.level_sets", "solver = Newton if problem.alpha > 0 else Path"),
     ],
 )
 def test_the_checker_lets_pass(module, source):

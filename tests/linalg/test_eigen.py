@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.backend import to_numpy
-from mercer.exceptions import DataError, UnsupportedError
+from mercer.exceptions import DataError
 from mercer.kernels import Gaussian, Precomputed
 from mercer.linalg import Dense, Kronecker, LowRank, eigh, norm2, solve
 

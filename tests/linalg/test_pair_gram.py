@@ -12,8 +12,8 @@ from mercer.linalg import (
     PairGram,
     congruence,
     eigh,
-    norm2,
     memory_limit,
+    norm2,
     pivoted_cholesky,
     solve,
 )

@@ -122,7 +122,7 @@ def test_functions_are_evaluated_in_blocks(monkeypatch):
     monkeypatch.setattr("mercer.operator_valued.matrix_valued.BLOCK_BYTES", 8 * 48 * 5)
     np.testing.assert_allclose(h.evaluate(X, np.array([1.0])), whole[:, 1:], atol=1e-14)
     assert h.evaluate(X[:0], PLANE.points).shape == (0, 2)
-    with pytest.raises(DataError, match="indices 0, ..., 1"):
+    with pytest.raises(DataError, match=r"indices 0, \.\.\., 1"):
         h.evaluate(X, np.array([0.5]))
     with pytest.raises(DataError, match="Pass a measure with 3 points"):
         Gradients().bind(PLANE, n_components=3)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from cvxpy_primal import factor, minimise, row_loss
 
-from mercer.exceptions import DataError, MercerError
+from mercer.exceptions import DataError, MercerError, UnsupportedError
 from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
 from mercer.measures import Measure
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import CurveLoss, DualProblem, curve_problem
-from mercer.solvers import ADMM, ProximalGradient, select
+from mercer.solvers import ADMM, ClosedForm, ProximalGradient, largest_epsilon, largest_kappa, loss_path, select
 
 RNG = np.random.default_rng(0)
 COUNTS = np.array([3, 1, 4, 2, 3])
@@ -232,6 +232,36 @@ def test_maps_are_those_of_the_curves(loss):
 def test_bad_curves_are_refused(arguments, message):
     with pytest.raises(MercerError, match=message):
         CurveLoss(*arguments)
+
+
+@pytest.mark.parametrize("loss", NORMS, ids=repr)
+def test_the_threshold_is_that_of_the_loss_of_norms(loss):
+    flat = CurveLoss(loss, ROWS, ETA)
+    name = loss.threshold.name
+    assert (flat.threshold.name, flat.threshold.inside) == (f"loss__{name}", loss.threshold.inside)
+    assert flat.for_residuals(2.0).loss == loss.for_residuals(2.0)
+    assert flat.dual_bound == loss.dual_bound
+    R = targets(2)
+    squares = np.bincount(ROWS, ETA * np.sum(R**2, axis=1))
+    np.testing.assert_allclose(flat.sizes(R, Measure(np.zeros(2), np.ones(2))), np.sqrt(squares))
+
+
+def test_largest_thresholds_of_scattered_curves():
+    """κ_max is the largest norm of a residual curve; ε_max is for rows that are curves."""
+    problem = curve_problem(pairs_of().gram(X), Huber(1.0), targets(), ROWS, 0.05, weights=ETA)
+    kappa = largest_kappa(problem)
+    ridge_problem = problem.with_loss(Square())
+    residual = ClosedForm(tol=1e-12).solve(ridge_problem).coef
+    assert kappa == pytest.approx(np.sqrt(np.bincount(ROWS, ETA * residual[:, 0] ** 2)).max())
+    above, below = loss_path(problem, problem.loss.threshold.name, [kappa * (1 + 1e-6), 0.9 * kappa], tol=1e-12)
+    np.testing.assert_allclose(above.coef, residual, atol=1e-5)
+    assert np.max(np.abs(below.coef - residual)) > 1e-3
+    tube = curve_problem(pairs_of().gram(X), EpsilonRidge(0.1), targets(), ROWS, 0.05)
+    with pytest.raises(UnsupportedError, match="rows must be curves, and CurveLoss takes several"):
+        largest_epsilon(tube)
+    first, second = loss_path(tube, "loss__epsilon", [10.0, 0.1])
+    assert first.objective == pytest.approx(0, abs=1e-8)
+    assert second.converged
 
 
 def test_blocks_of_rows_are_refused():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cvxpy_primal import LOSSES, Data, factor, make, reference
+from cvxpy_primal import LOSSES, Data, make, reference
 from scipy import optimize
 
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Expectile, Huber, MoreauHinge, MoreauPinball, Pinball
@@ -151,7 +151,7 @@ def test_primal_gradient_by_finite_differences(loss, masked):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_primal_certificate_is_a_bound(loss, intercept):
     """Without a conjugate: D ≤ P* ≤ P at any point, and both close at the optimum."""
-    primal, data, (value, H, _) = primal_of(loss, intercept)
+    primal, _, (value, H, _) = primal_of(loss, intercept)
     rng = np.random.default_rng(1)
     best = primal.spectral.analyse(H) / primal.root
     for size in (0.0, 1e-3, 0.1, 1.0):

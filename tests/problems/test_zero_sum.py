@@ -28,9 +28,9 @@ def test_projection_on_a_box_with_given_sums(mean):
     A = cp.Variable((N, M))
     metric = np.outer(S, MEASURE.weights)
     constraints = [
-        A >= np.tile(theta - 1, (N, 1)),
-        A <= np.tile(theta, (N, 1)),
-        S @ A == S.sum() * (mean + np.zeros(M)),
+        np.tile(theta - 1, (N, 1)) <= A,
+        np.tile(theta, (N, 1)) >= A,
+        S.sum() * (mean + np.zeros(M)) == S @ A,
     ]
     cp.Problem(cp.Minimize(cp.sum(cp.multiply(metric, cp.square(A - Z)))), constraints).solve(solver=cp.CLARABEL)
     np.testing.assert_allclose(found, A.value, atol=1e-5)

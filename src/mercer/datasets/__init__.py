@@ -3,7 +3,6 @@
 Nothing is downloaded.
 """
 
-from mercer.datasets.curves import CurveData, contaminate_curves, drop_observations, make_curves
 from mercer.datasets.faces import FaceData, make_faces
 from mercer.datasets.landmarks import (
     EMOTIONS,
@@ -14,6 +13,7 @@ from mercer.datasets.landmarks import (
     load_landmarks,
 )
 from mercer.datasets.synthetic import make_sine, sine_quantiles
+from mercer.datasets.synthetic_curves import CurveData, contaminate_curves, drop_observations, make_curves
 
 __all__ = [
     "EMOTIONS",

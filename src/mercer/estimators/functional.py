@@ -11,12 +11,15 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import device, namespace, require_numpy, to_numpy
+from mercer.backend import device, namespace, to_numpy
 from mercer.estimators.conversion import open_curves, open_inputs
-from mercer.estimators.curves import GridCurves, as_points, check_observed, prediction_grid, read_curves
 from mercer.estimators.function_valued import FunctionValuedEstimator
-from mercer.estimators.functional_choice import (
-    LENGTHS,
+from mercer.estimators.outliers import without_outliers
+from mercer.estimators.outputs import Outputs
+from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.sample import Sample
+from mercer.estimators.smoothness import (
+    FEW_LENGTHS,
     Smoothness,
     choose_smoothness,
     default_kernels,
@@ -24,20 +27,9 @@ from mercer.estimators.functional_choice import (
     per_deviation,
     ridge_residuals,
     some_rows,
-    with_threshold,
-    without_outliers,
 )
-from mercer.estimators.functional_model import (
-    CurveSample,
-    centred,
-    dual_support,
-    nodes_of,
-    squared_errors,
-    total_variation,
-    typical_size,
-)
-from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.validation import (
+    as_points,
     check_gram,
     take_columns,
     take_rows,
@@ -46,8 +38,7 @@ from mercer.estimators.validation import (
 )
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
-from mercer.losses import Loss, Square, as_loss
-from mercer.measures import Points
+from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.operator_valued import (
     Basis,
     BoundBasis,
@@ -58,9 +49,6 @@ from mercer.operator_valued import (
 )
 
 __all__ = ["FunctionalRegressor"]
-
-#: losses whose κ or ε is taken from the data where only their name is given
-NAMED = ("square", "huber", "epsilon_ridge", "epsilon_insensitive")
 
 
 class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstimator):
@@ -128,9 +116,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
     intercept_function_ : InterceptFunction or None
         b(θ), through ``intercept_``; None without an intercept.
     layout_ : GridCurves or ScatteredCurves
-        How curves were given, without rows of them: nodes, components, dimensions.
-    continuous_ : bool
-        Whether there are points between those of ``grid_``: not where columns of Y are mere numbers.
+        How curves were given, without rows of them: nodes, components, dimensions, and whether there is something
+        between the nodes (``located``) or columns of Y are mere numbers.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     input_form_, output_form_ : object or None
@@ -242,19 +229,20 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     def _loss(self) -> tuple[Loss, bool]:
         """Return the loss, and whether its threshold is to be taken from the data."""
-        if isinstance(self.loss, str) and self.loss in NAMED:
+        names = loss_names(indexed_by=None)
+        if isinstance(self.loss, str) and self.loss in names:
             if self.geometry not in (None, "norm", "pointwise"):
                 raise parameter_error(self, "geometry", self.geometry, "'norm', 'pointwise' or None")
-            if self.loss == "square":  # it is both
-                return Square(), False
-            return as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry})), True
+            fixed = self.geometry is None or "geometry" not in LOSSES[self.loss]().get_params()
+            loss = as_loss(self.loss, **({} if fixed else {"geometry": self.geometry}))
+            return loss, loss.threshold is not None
         if not isinstance(self.loss, Loss):
-            close = difflib.get_close_matches(str(getattr(self.loss, "__name__", self.loss)).lower(), NAMED, n=1)
+            close = difflib.get_close_matches(str(getattr(self.loss, "__name__", self.loss)).lower(), names, n=1)
             raise parameter_error(
                 self,
                 "loss",
                 self.loss,
-                "a Loss or one of " + ", ".join(map(repr, NAMED)),
+                "a Loss or one of " + ", ".join(map(repr, names)),
                 f"Did you mean {close[0]!r}?" if close else "",
             )
         loss = as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry}))
@@ -269,17 +257,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             )
         return loss, False
 
-    def _output_kernels(self, measure, has_grid) -> list[Kernel]:
+    def _output_kernels(self, outputs: Outputs) -> list[Kernel]:
         """Return the output kernel, or several to choose from."""
         given = self._part("output_kernel")
         if given is None:
-            return default_output_kernels(measure, has_grid)
+            return default_output_kernels(outputs)
         kernel = as_kernel(given, self, "output_kernel")
         if kernel.pairwise:
             raise parameter_error(
                 self, "output_kernel", given, "a kernel on points of Θ", "It is evaluated at any point."
             )
-        return [kernel.adapt(measure.points)]
+        return [kernel.adapt(outputs.measure.points)]
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
@@ -303,35 +291,35 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         self._check_settings()
         (X, self.input_form_), (y, grid, self.output_form_) = open_inputs(X), open_curves(self, y, self.grid)
         X, keep, weight, self.columns_ = validate_rows(self, X, sample_weight)
-        curves = read_curves(self, y, grid, X)
-        sample = self._sample(X, curves, keep, weight)
-        centre, curves = centred(sample.curves) if self.fit_intercept else (0.0, sample.curves)
-        sample = replace(sample, curves=curves)
-        has_grid = grid is not None or not isinstance(curves, GridCurves)
-        chosen, loss = self._choose(sample, has_grid)
+        outputs = read_outputs(self, y, grid, X)
+        sample = self._sample(X, outputs, keep, weight)
+        given = replace(sample, X=X, outputs=outputs, weight=weight)
+        centre, sample = sample.centred()
+        chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
         result = self._solve(problem, self._tolerance)
         self._warn(result)
         self._store(sample.X, bound, problem, result, centre, self.columns_)
         self.measure_, self.loss_ = sample.measure, loss
-        self.layout_, self.continuous_ = curves.take(np.zeros(0, dtype=int)), has_grid
-        mean = InterceptFunction(self.intercept_, nodes_of(curves))
-        self.intercept_function_ = mean if self.fit_intercept else None
-        self.grid_ = prediction_grid(self, grid, curves, self.measure_)
-        rows = dual_support(curves, problem, loss, to_numpy(result.coef))
+        self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
+        self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
+        self.grid_ = sample.outputs.prediction_grid(self, grid)
+        rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         return self
 
-    def _choose(self, sample: CurveSample, has_grid: bool) -> tuple[Smoothness, Loss]:
-        """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold."""
+    def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
+        """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold.
+
+        ``sample`` has centred outputs and the rows to fit; ``given`` all rows as they came, of which folds are made.
+        """
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        kernels = (
-            default_kernels(sample.X, LENGTHS) if self._part("kernel") is None else [self._adapted_kernel(sample.X)]
-        )
-        output_kernels = self._output_kernels(sample.measure, has_grid)
+        default = self._part("kernel") is None
+        kernels = default_kernels(sample.X, FEW_LENGTHS) if default else [self._adapted_kernel(sample.X)]
+        output_kernels = self._output_kernels(sample.outputs)
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]
 
@@ -344,31 +332,26 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         else:
             chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.pointwise)
         if automatic:
-            loss = with_threshold(loss, typical_size(tame, ridge_residuals(tame, chosen, loss), loss.pointwise))
+            loss = loss.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, loss), loss.pointwise))
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
 
-    def _sample(self, X, curves, keep, weight) -> CurveSample:
+    def _sample(self, X, outputs: Outputs, keep, weight) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
-        if len(curves) != X.shape[0]:
-            raise DataError(
-                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
-            )
-        check_observed(self, curves, keep)
+        self._check_lengths(X, outputs)
+        outputs.check(self, X, keep)
         if keep is not None:
-            X, curves, weight = take_rows(X, keep), curves.take(keep), take_rows(weight, keep)
+            X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
             if self.columns_ is not None:
                 X = take_columns(X, self.columns_)
-        if len(curves) < 2:
+        if len(outputs) < 2:
             raise DataError(
-                f"{type(self).__name__}: n_samples = {len(curves)}; a regression needs two curves of positive "
+                f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two curves of positive "
                 "weight at least."
             )
-        if not isinstance(curves, GridCurves):
-            require_numpy(self, "Put the curves on a common grid, with NaN where nothing was observed.", X)
         basis = self._basis()
-        sample = CurveSample(X, curves, weight, self._matrix(curves), basis, self.fit_intercept)
+        sample = Sample(X, outputs, weight, self._matrix(outputs), basis, self.fit_intercept)
         if not (basis is None or isinstance(basis, NystromBasis)):  # others do not depend on k_Θ
             sample = replace(sample, basis=basis.bind(sample.measure))
         if self.__sklearn_tags__().input_tags.pairwise:
@@ -376,9 +359,15 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
             return sample
         return sample.merged()
 
-    def _matrix(self, curves):
+    def _check_lengths(self, X, outputs: Outputs) -> None:
+        if len(outputs) != X.shape[0]:
+            raise DataError(
+                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(outputs)}."
+            )
+
+    def _matrix(self, outputs: Outputs):
         given = self._part("output_matrix")
-        return None if given is None else check_output_matrix(self, given, curves.n_components)
+        return None if given is None else check_output_matrix(self, given, outputs.n_components)
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -436,24 +425,19 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
         y, own, _ = open_curves(self, y, None)
         if own is not None and not self._is_grid(own):  # curves that bring another grid than that of the fit
             y = [(own, row) for row in y]
-        nodes = nodes_of(self.layout_)
-        grid = self.grid_ if nodes is None else Points(to_numpy(nodes.points), to_numpy(nodes.weights))
-        curves = read_curves(self, y, grid, X)
-        if len(curves) != X.shape[0]:
+        outputs = read_outputs(self, y, self.layout_.reading_grid(self.grid_), X)
+        self._check_lengths(X, outputs)
+        if outputs.n_components != self.layout_.n_components:
             raise DataError(
-                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(curves)}."
-            )
-        if curves.n_components != self.layout_.n_components:
-            raise DataError(
-                f"{type(self).__name__}: Y has values of {curves.n_components} components; those of the fit had "
+                f"{type(self).__name__}: Y has values of {outputs.n_components} components; those of the fit had "
                 f"{self.layout_.n_components}."
             )
-        if not np.any(np.isfinite(to_numpy(curves.values))):
+        if not np.any(np.isfinite(to_numpy(outputs.values))):
             raise DataError(f"{type(self).__name__}: Y holds NaN only, so that there is nothing to compare with.")
         weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
-        errors = squared_errors(self._evaluate, X, curves)
+        errors = outputs.norms(outputs.residuals(self._evaluate, X)) ** 2
         error = float(errors.sum() if weight is None else weight @ errors)
-        variation, rounding = total_variation(curves, weight)
+        variation, rounding = outputs.total_variation(weight)
         return 1 - error / variation if variation > rounding else float(error <= rounding)
 
     def _validated(self, X, method):
@@ -480,7 +464,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstima
 
     def _checked_points(self, points, extrapolate):
         points = as_points(type(self).__name__, points)
-        if not self.continuous_:
+        if not self.layout_.located:
             raise UnsupportedError(
                 f"{type(self).__name__}: the columns of Y had no grid, so that there is nothing between them. Pass "
                 "grid= to the constructor."

@@ -13,7 +13,11 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.function_valued import is_pairwise
 from mercer.estimators.functional import FunctionalRegressor
-from mercer.estimators.functional_choice import (
+from mercer.estimators.outliers import without_outliers
+from mercer.estimators.outputs import Outputs
+from mercer.estimators.sample import Sample
+from mercer.estimators.smoothness import (
+    MANY_LENGTHS,
     Smoothness,
     default_alphas,
     default_kernels,
@@ -22,33 +26,19 @@ from mercer.estimators.functional_choice import (
     ridge_residuals,
     smoothest,
     smoothness_errors,
-    without_outliers,
 )
-from mercer.estimators.functional_model import (
-    CurveSample,
-    capped_sizes,
-    centred,
-    curve_norms,
-    residuals_of,
-    typical_size,
-    value_sizes,
-)
-from mercer.estimators.validation import take_columns, take_rows
+from mercer.estimators.thresholds import default_thresholds, threshold_errors
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
-from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss
+from mercer.losses import Loss
 from mercer.operator_valued import BoundBasis
-from mercer.solvers import Solver, loss_path
+from mercer.solvers import Solver
+from mercer.solvers.leave_one_out import CRITERIA
 
 __all__ = ["FunctionalRegressorCV"]
 
-#: lengths of the default input kernels, from nearly linear to rough
-LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
-#: largest and smallest of the default thresholds but the first, and their number, in units of the typical residual
-SPAN = {"kappa": (10.0, 0.3, 11), "epsilon": (4.0, 0.1, 11)}
 #: norms of held-out residuals count up to this many typical ones
 CAP = 10.0
-CRITERIA = ("leave_one_out", "generalised")
 
 
 class FunctionalRegressorCV(FunctionalRegressor):
@@ -78,8 +68,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
     geometry : {"norm", "pointwise"}, default=None
         As in FunctionalRegressor.
     thresholds : array-like of float, default=None
-        Candidates for κ or ε; by default κ_max or ε_max, at which the loss is the square loss or the model its mean
-        curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times the typical size of ridge residuals.
+        Candidates for κ or ε, or for the threshold that a loss of your own declares; by default κ_max or ε_max, at
+        which the loss is the square loss or the model its mean curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times
+        the typical size of ridge residuals.
     representation, grid, fit_intercept :
         As in FunctionalRegressor.
     criterion : {"leave_one_out", "generalised"}, default="leave_one_out"
@@ -209,43 +200,31 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
     def _adapted_kernels(self, X) -> list[Kernel]:
         if self.kernels is None:
-            return default_kernels(X, LENGTHS)
+            return default_kernels(X, MANY_LENGTHS)
         return [as_kernel(kernel, self, "kernels").adapt(X) for kernel in self._input_kernels()]
 
-    def _adapted_output_kernels(self, measure, has_grid) -> list[Kernel]:
+    def _output_kernels(self, outputs: Outputs) -> list[Kernel]:
         given = self.output_kernels
         if given is None:
-            return default_output_kernels(measure, has_grid)
+            return default_output_kernels(outputs)
         several = given if isinstance(given, (list, tuple)) else [given]
         kernels = [as_kernel(one, self, "output_kernels") for one in several]
         for kernel in kernels:
             if kernel.pairwise:
                 raise parameter_error(self, "output_kernels", kernel, "kernels on points of Θ")
-        return [kernel.adapt(measure.points) for kernel in kernels]
+        return [kernel.adapt(outputs.measure.points) for kernel in kernels]
 
     # -- the two choices ---------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
-        """Choose, and fit the curves; see :meth:`FunctionalRegressor.fit`."""
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            self.__dict__.pop("_given", None)  # the rows as they were given, of which folds are made
-
-    def _sample(self, X, curves, keep, weight) -> CurveSample:
-        sample = super()._sample(X, curves, keep, weight)
-        self._given = replace(sample, X=X, curves=curves, weight=weight)
-        return sample
-
-    def _choose(self, sample: CurveSample, has_grid: bool) -> tuple[Smoothness, Loss]:
+    def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
         loss, automatic = self._loss()
-        if self.criterion == "generalised" and not sample.curves.complete:
+        if self.criterion == "generalised" and not sample.outputs.complete:
             raise UnsupportedError(
                 f"{type(self).__name__}: criterion='generalised' needs a complete grid. Where values are missing, "
                 "curves are left out by halves: pass criterion='leave_one_out'."
             )
         self.kernels_ = self._adapted_kernels(sample.X)
-        self.output_kernels_ = self._adapted_output_kernels(sample.measure, has_grid)
+        self.output_kernels_ = self._output_kernels(sample.outputs)
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             self.output_kernels_ = self.output_kernels_[:1]
         alphas = self._candidates("alphas")
@@ -259,65 +238,49 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
         robust = math.isfinite(loss.dual_bound)
         chosen, tame = without_outliers(sample, choose, loss.pointwise) if robust else (choose(sample), sample)
-        unit = typical_size(tame, ridge_residuals(tame, chosen, loss), loss.pointwise)
+        unit = tame.typical_size(ridge_residuals(tame, chosen, loss), loss.pointwise)
         if alphas is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         self.thresholds_: Any = None
         self.threshold_errors_: Any = None
         if automatic or self.thresholds is not None:
-            loss = self._choose_threshold(sample, chosen, loss, unit)
+            loss = self._choose_threshold(given, sample, chosen, loss, unit)
         self.best_params_ = chosen._asdict() | {"loss": loss}
         return chosen, loss
 
-    def _choose_threshold(self, sample: CurveSample, chosen: Smoothness, loss: Loss, unit: float) -> Loss:
+    def _choose_threshold(self, given: Sample, sample: Sample, chosen: Smoothness, loss: Loss, unit: float) -> Loss:
         """Return the loss with the threshold whose fits predict held-out curves best."""
-        name = _threshold(loss)
-        if name is None:
+        threshold = loss.threshold
+        if threshold is None:
             raise parameter_error(
                 self, "thresholds", self.thresholds, "None for this loss", f"{loss!r} has neither κ nor ε."
             )
-        values = self._threshold_values(sample, chosen, loss, name, unit)
-        given, pairwise = self._given, chosen.kernel.pairwise
-        weight = np.ones(len(given)) if given.weight is None else to_numpy(given.weight)
-        if self.fit_intercept:
-            centre = centred(given.curves.take(np.flatnonzero(weight > 0)))[0]
-            given = replace(given, curves=replace(given.curves, values=given.curves.values - centre))
-        errors, total = np.zeros(len(values)), 0.0
-        for train, test in self._folds(len(given)):
-            train, test = (rows[weight[rows] > 0] for rows in (train, test))
-            if len(train) == 0 or len(test) == 0:  # all of weight 0
-                continue
-            inside, outside = given.take(train, pairwise), given.curves.take(test)
-            inside = inside if pairwise else inside.merged()
-            X_test = take_rows(given.X, test)
-            X_test = take_columns(X_test, train) if pairwise else X_test
-            bound = inside.bind(chosen.kernel, chosen.output_kernel, loss)
-            problem = inside.pose(bound, loss, chosen.alpha)
-            nested = name if problem.loss == loss else f"loss__{name}"  # of a loss of scattered curves
-            path = loss_path(problem, nested, values, self._path_solver(), tol=self.cv_tol)
-            for place, result in enumerate(path):
-                residuals = residuals_of(inside.predictor(bound, problem, result), X_test, outside)
-                if self.scoring == "square":
-                    sizes = curve_norms(outside, residuals) ** 2
-                else:
-                    sizes = capped_sizes(outside, residuals, CAP * unit, loss.pointwise)
-                errors[place] += weight[test] @ sizes
-            total += float(weight[test].sum())
-        self.thresholds_, self.threshold_errors_ = values, errors / total
-        return loss.replace(**{name: float(values[int(np.argmin(errors))])})
+        candidates = self._candidates("thresholds")
+        if candidates is None:
+            self.thresholds_ = default_thresholds(sample, chosen, loss, threshold, unit)
+        else:
+            self.thresholds_ = np.sort(candidates)[::-1]
+        if self.fit_intercept:  # with the centre of the rows that count
+            weight = np.ones(len(given)) if given.weight is None else to_numpy(given.weight)
+            centre = given.outputs.take(np.flatnonzero(weight > 0)).centre()[0]
+            given = replace(given, outputs=given.outputs.with_values(given.outputs.values - centre))
 
-    def _threshold_values(self, sample, chosen, loss, name, unit) -> np.ndarray:
-        """Return thresholds in falling order, from the largest one that matters."""
-        given = self._candidates("thresholds")
-        if given is not None:
-            return np.sort(given)[::-1]
-        # beyond the largest residual Huber is ridge, beyond the largest curve the mean curve costs nothing
-        of_curves = to_numpy(sample.curves.values)
-        residuals = ridge_residuals(sample, chosen, loss) if name == "kappa" else of_curves
-        sizes = (value_sizes if loss.pointwise else curve_norms)(sample.curves, residuals)
-        top, (widest, narrowest, count) = float(np.max(sizes)), SPAN[name]
-        path = unit * np.geomspace(widest, narrowest, count)
-        return np.append([top], path[path < top]) if top > 0 else path
+        def sizes(outputs: Outputs, residuals: np.ndarray) -> np.ndarray:
+            if self.scoring == "square":
+                return outputs.norms(residuals) ** 2
+            return outputs.capped_sizes(residuals, CAP * unit, loss.pointwise)
+
+        self.threshold_errors_ = threshold_errors(
+            given,
+            self._folds(len(given)),
+            chosen,
+            loss,
+            self.thresholds_,
+            sizes,
+            solver=self._path_solver(),
+            tol=self.cv_tol,
+        )
+        return loss.replace(**{threshold.name: float(self.thresholds_[int(np.argmin(self.threshold_errors_))])})
 
     def _path_solver(self) -> Any:
         return self.solver.replace(tol=self.cv_tol) if isinstance(self.solver, Solver) else self.solver
@@ -332,10 +295,3 @@ class FunctionalRegressorCV(FunctionalRegressor):
         if any(len(train) == 0 or len(test) == 0 for train, test in folds):
             raise DataError(f"{type(self).__name__}: cv={self.cv!r} makes empty folds.")
         return folds
-
-
-def _threshold(loss: Loss) -> str | None:
-    """Return the name of the threshold of a loss."""
-    if isinstance(loss, Huber):
-        return "kappa"
-    return "epsilon" if isinstance(loss, (EpsilonRidge, EpsilonInsensitive)) else None

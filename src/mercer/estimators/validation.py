@@ -7,7 +7,7 @@ single precision has, and so does a duality gap of 1e-3.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,7 +21,11 @@ from mercer.exceptions import DataError, MercerError, ParameterTypeError
 
 __all__ = [
     "TrainingRows",
+    "as_array",
+    "as_points",
     "check_gram",
+    "first_of_equals",
+    "float_array",
     "merge_duplicates",
     "take_columns",
     "take_rows",
@@ -205,19 +209,52 @@ def merge_duplicates(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     A row of weight 2 and the row twice then give the same fit, chosen λ included. The order of first appearance
     is kept; without duplicates everything is returned as it came.
     """
+    keep, summed = first_of_equals(X, lambda: to_numpy(y).reshape(X.shape[0], -1), weight)
+    return (X, y, weight) if keep is None else (take_rows(X, keep), take_rows(y, keep), summed)
+
+
+def first_of_equals(X: Any, keys: Callable[[], np.ndarray], weight: Any) -> tuple[np.ndarray | None, Any]:
+    """Return the first rows of those with equal inputs and equal keys, (n, k), and summed weights.
+
+    None stands for all rows, with the weights as they came; keys are looked at only where inputs are repeated.
+    """
     inputs = to_numpy(X)
     if len(np.unique(inputs, axis=0)) == len(inputs):
-        return X, y, weight
-    targets = to_numpy(y).reshape(len(inputs), -1)
-    missing = np.isnan(targets)  # NaN equals nothing, not even itself
-    pairs = np.column_stack([inputs, np.where(missing, 0.0, targets), missing])
+        return None, weight
+    pairs = np.column_stack([inputs, keys()])
     distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     if len(distinct) == len(pairs):
-        return X, y, weight
+        return None, weight
     counts = np.bincount(group.ravel(), weights=None if weight is None else to_numpy(weight))
     order = np.argsort(first)
-    keep = first[order]
-    return take_rows(X, keep), take_rows(y, keep), as_like(counts[order].astype(float), X)
+    return first[order], as_like(counts[order].astype(float), X)
+
+
+def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:
+    """Return points of Θ as a finite float array of shape (k, d)."""
+    array = float_array(name, as_array(points), what)
+    array = array[:, None] if array.ndim == 1 else np.atleast_2d(array)
+    if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
+        raise DataError(f"{name}: {what} must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
+    return array
+
+
+def as_array(values: Any) -> Any:
+    """Return arrays of other libraries as NumPy's; anything else as it is."""
+    return to_numpy(values) if compat.is_array_api_obj(values) else values
+
+
+def float_array(name: str, values: Any, what: str = "Y") -> np.ndarray:
+    """Return real numbers as an array of floats, or say that they are none."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise DataError(f"{name}: Complex data not supported in {what}.")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{name}: {what} must hold numbers: {str(error).rstrip('.')}.") from error
 
 
 def take_rows(array: Any, rows: np.ndarray) -> Any:

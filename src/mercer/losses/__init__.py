@@ -4,16 +4,19 @@ from mercer.losses.base import Box, Loss
 from mercer.losses.domain import BoxLoss, observed_only
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
-from mercer.losses.registry import LOSSES, as_loss
+from mercer.losses.registry import LOSSES, as_loss, loss_names
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.losses.square import Square
+from mercer.losses.threshold import Threshold
 
 __all__ = [
     "Loss",
+    "Threshold",
     "Box",
     "BoxLoss",
     "observed_only",
     "as_loss",
+    "loss_names",
     "LOSSES",
     "Square",
     "Pinball",

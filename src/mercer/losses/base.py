@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from mercer._params import Params
 from mercer.backend import namespace
+from mercer.losses.threshold import Threshold
 from mercer.measures import Measure
 
 __all__ = ["Box", "Loss"]
@@ -59,6 +60,8 @@ class Loss(Params, ABC):
     couples_rows: ClassVar[bool] = False
     #: whether the gradient is Lipschitz
     smooth: ClassVar[bool] = False
+    #: the parameter that residuals are compared with, and how it is chosen from them; None where there is none
+    threshold: ClassVar[Threshold | None] = None
 
     @abstractmethod
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
@@ -99,6 +102,21 @@ class Loss(Params, ABC):
 
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse targets or levels that the loss does not allow."""
+
+    def sizes(self, residuals: Any, measure: Measure) -> Any:
+        """Return what a threshold is compared with: |r| at each point, or ‖r_i‖_μ of a loss of norms, shape (n,)."""
+        return namespace(residuals).abs(residuals) if self.pointwise else measure.norm(residuals)
+
+    def for_residuals(self, size: float) -> Self:
+        """Return the loss with its threshold for residuals of this typical size; itself where it has none."""
+        if self.threshold is None:
+            return self
+        return self.replace(**{self.threshold.name: self.threshold.typical(self.pointwise) * size})
+
+    @property
+    def of_norms(self) -> bool:
+        """Whether it depends on ‖y − u‖_μ alone, so that coordinates in any orthonormal basis will do."""
+        return not self.pointwise
 
     @property
     def dual_bound(self) -> float:

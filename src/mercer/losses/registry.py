@@ -12,7 +12,7 @@ from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHub
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.losses.square import Square
 
-__all__ = ["LOSSES", "as_loss"]
+__all__ = ["LOSSES", "as_loss", "loss_names"]
 
 #: the losses that :func:`as_loss` knows by name
 LOSSES: dict[str, type[Loss]] = {
@@ -29,6 +29,17 @@ LOSSES: dict[str, type[Loss]] = {
     "moreau_hinge": MoreauHinge,
     "weighted_moreau_hinge": WeightedMoreauHinge,
 }
+
+
+def loss_names(indexed_by: str | None) -> list[str]:
+    """Return the names of the losses whose points are levels, costs or, where None is given, mere locations.
+
+    Examples
+    --------
+    >>> loss_names(None)
+    ['square', 'huber', 'epsilon_ridge', 'epsilon_insensitive']
+    """
+    return [name for name, loss in LOSSES.items() if loss.indexed_by == indexed_by]
 
 
 def as_loss(loss: str | Loss, **parameters: Any) -> Loss:

@@ -19,9 +19,16 @@ from mercer.exceptions import parameter_error
 from mercer.losses.base import Box, Loss, indicator
 from mercer.losses.domain import observed_only, residual, slack
 from mercer.losses.prox import rescale_rows, soft_threshold
+from mercer.losses.threshold import Threshold
 from mercer.measures import Measure
 
 __all__ = ["EpsilonInsensitive", "EpsilonRidge", "Huber"]
+
+#: κ by default: 1.345 standard deviations of Gaussian noise (Huber, 1981), which are 1.345 median norms of curves, as
+#: norms vary little, and twice the median size of single values
+KAPPA = Threshold("kappa", "square", of_norms=1.345, of_values=2.0, span=(10.0, 0.3))
+#: ε by default: half of the residuals are within
+EPSILON = Threshold("epsilon", "nothing", span=(4.0, 0.1))
 
 
 class _RadialLoss(Loss):
@@ -146,6 +153,7 @@ class Huber(_RadialLoss):
     geometry: str = "norm"
 
     smooth = True
+    threshold = KAPPA
 
     def _check(self) -> None:
         check_number(self, "kappa", self.kappa, low=0, hint="Square() is the limit κ → ∞.")
@@ -207,6 +215,7 @@ class EpsilonRidge(_RadialLoss):
     smooth = True
     sparse = True
     growth = 2
+    threshold = EPSILON
 
     def _check(self) -> None:
         check_number(self, "epsilon", self.epsilon, low=0, strict=False)
@@ -263,6 +272,7 @@ class EpsilonInsensitive(_RadialLoss):
     geometry: str = "norm"
 
     sparse = True
+    threshold = EPSILON
 
     def _check(self) -> None:
         check_number(self, "epsilon", self.epsilon, low=0, strict=False)

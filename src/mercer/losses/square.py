@@ -32,6 +32,7 @@ class Square(Loss):
 
     smooth = True
     growth = 2
+    of_norms = True
 
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ½‖y_i − u_i‖²_μ for each row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class BoundKernel(ABC):
     kernel: Any
     #: k_Θ, where there is one
     output_kernel: Any = None
+    #: whether columns are values at nodes, whatever the output kernel, with K_Θ ⊗ A as their ``output_gram()``
+    nodal: ClassVar[bool] = False
     #: points at which slopes in θ are represented, too, after the values
     slopes: Any = None
 

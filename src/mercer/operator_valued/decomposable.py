@@ -11,7 +11,7 @@ import numpy as np
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import parameter_error
 from mercer.kernels import Kernel
-from mercer.linalg import Kronecker
+from mercer.linalg import Kronecker, LinearOperator
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, OperatorValuedKernel
 from mercer.operator_valued.components import check_output_matrix, component_measure
@@ -111,9 +111,11 @@ class BoundDecomposable(BoundKernel):
     >>> from mercer.kernels import Gaussian
     >>> from mercer.measures import Grid
     >>> K = Decomposable(Gaussian(1.0), Gaussian(5.0)).bind(Grid([0.0, 0.5, 1.0]).build(), n_components=2)
-    >>> K.gram(np.array([[0.0], [1.0]])).right.shape
-    (6, 6)
+    >>> K.gram(np.array([[0.0], [1.0]])).array_shape
+    (2, 6)
     """
+
+    nodal = True
 
     kernel: Kernel
     output_kernel: Kernel = field()  # required, though the base class has None
@@ -134,8 +136,11 @@ class BoundDecomposable(BoundKernel):
 
     def gram(self, X: Any) -> Kronecker:
         """Return K_X ⊗ (K_Θ ⊗ A), without weights."""
-        right = output_gram(self.representers, self.n_components, self.output_matrix)
-        return Kronecker(self.kernel.gram(X), right)
+        return Kronecker(self.kernel.gram(X), self.output_gram())
+
+    def output_gram(self) -> LinearOperator:
+        """Return K_Θ ⊗ A, without weights."""
+        return output_gram(self.representers, self.n_components, self.output_matrix)
 
     def expand(self, X: Any, coef: Any) -> SeparableExpansion:
         return expand_rows(self.kernel, X, coef, self.representers, self.n_components, self.output_matrix)

@@ -6,9 +6,9 @@ computed and drawn are attributes.
 
 from mercer.plotting.calibration import PITDisplay, QuantileCalibrationDisplay
 from mercer.plotting.cost_curve import CostCurveDisplay
-from mercer.plotting.curves import CurvesDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
 from mercer.plotting.level_set import LevelSetDisplay
+from mercer.plotting.predicted_curves import CurvesDisplay
 from mercer.plotting.profiles import RobustnessProfileDisplay, SparsityProfileDisplay
 from mercer.plotting.quantile_fan import QuantileFanDisplay
 from mercer.plotting.theta_property import ThetaPropertyDisplay

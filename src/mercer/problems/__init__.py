@@ -1,7 +1,8 @@
 """The one problem, primal and dual: the only place that knows a scale factor or an intercept."""
 
 from mercer.problems.certificate import Certificate
-from mercer.problems.curves import CurveLoss, curve_problem
+from mercer.problems.curve_loss import CurveLoss
+from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.intercept import Intercept
 from mercer.problems.monotone import SlopedIntercept, monotone_problem

@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["enclosing_ball"]
 
 #: relative difference of the squared radii from outside and from inside at which to stop
-ACCURACY = 1e-9
+RADIUS_ACCURACY = 1e-9
 #: mass that holds b_j at the mean of y where no curve with mass has been seen
 ANCHOR = 1e-8
 
@@ -51,7 +51,7 @@ def enclosing_ball(Y: np.ndarray, weights: np.ndarray, max_iter: int = 20_000) -
         nearest = int(np.argmin(np.where(mass > 0, distances, np.inf)))
         if distances[farthest] < best:
             best, centre = float(distances[farthest]), mean
-        if distances[farthest] - mass @ distances <= ACCURACY * distances[farthest]:
+        if distances[farthest] - mass @ distances <= RADIUS_ACCURACY * distances[farthest]:
             break
         pair = np.array([farthest, nearest])
         moved = _step(centred[pair], weights[pair], total, moment, float(mass[nearest]))

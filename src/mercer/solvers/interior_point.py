@@ -47,8 +47,8 @@ class InteriorPoint(Solver):
     max_rank: int = 3000
 
     requires = (
-        "a loss whose conjugate is a quadratic on a box, NumPy arrays and a kernel that decomposes (k_X(x, z)·K_Θ) into "
-        "Gram matrices of small rank"
+        "a loss whose conjugate is a quadratic on a box, NumPy arrays and a kernel that decomposes, k_X(x, z)·K_Θ, "
+        "into Gram matrices of small rank"
     )
 
     def _check(self) -> None:

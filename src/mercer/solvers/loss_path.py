@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import as_like, namespace, to_numpy
-from mercer.exceptions import parameter_error
-from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Loss, Square
+from mercer.exceptions import UnsupportedError, parameter_error
+from mercer.losses import Loss, Square
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.auto import as_solver
 from mercer.solvers.base import Monitor, SolverResult
@@ -18,8 +18,6 @@ from mercer.solvers.enclosing_ball import enclosing_ball
 
 __all__ = ["largest_epsilon", "largest_kappa", "loss_path"]
 
-#: losses that cost nothing within ε
-TUBES = (EpsilonRidge, EpsilonInsensitive)
 #: relative gap of ridge solutions, whose residuals are then right to six digits, with missing entries, too
 RIDGE_TOL = 1e-12
 
@@ -39,7 +37,7 @@ def loss_path(
     problem : DualProblem
         Everything else; the value of the parameter in its loss is not used.
     parameter : str
-        Name of the parameter, ``"kappa"`` or ``"epsilon"``.
+        Name of the parameter, for instance ``loss.threshold.name``: ``"kappa"`` or ``"epsilon"``.
     values : array-like of float
         Its values, in an order in which neighbours are close.
     solver : {"auto"}, name or Solver, default="auto"
@@ -75,11 +73,12 @@ def loss_path(
 
 def _solve_all(problem: DualProblem, losses: list[Loss], solver: Any, tol: float) -> Iterator[SolverResult]:
     start: Any = None
-    largest, centre = _smallest_tube(problem) if isinstance(problem.loss, TUBES) else (np.inf, None)
+    tube = problem.loss.threshold if _inside(problem.loss) == "nothing" and not problem.loss.couples_rows else None
+    largest, centre = (np.inf, None) if tube is None else _smallest_tube(problem)
     for loss in losses:
         at_loss = problem.with_loss(loss)
         method = as_solver(solver, at_loss, tol, owner="loss_path")
-        if getattr(loss, "epsilon", 0.0) >= largest:  # zero loss; solvers see that well above ε_max only
+        if tube is not None and getattr(loss, tube.name) >= largest:  # no loss; solvers see it well above ε_max only
             method.check(at_loss)
             certificate = Certificate(0.0, 0.0, 0.0, as_like(centre, problem.Y))
             result = Monitor(method, None).result(problem.Y * 0, certificate, 0)
@@ -111,12 +110,12 @@ def largest_kappa(problem: DualProblem) -> float:
     Parameters
     ----------
     problem : DualProblem
-        With a :class:`~mercer.losses.Huber` loss, whose κ is not used.
+        With a :class:`~mercer.losses.Huber` loss, or another one that is the square loss inside its threshold, whose
+        value is not used.
     """
-    _require(problem, "largest_kappa", (Huber,))
-    residual = _ridge(problem)
-    xp = namespace(residual)
-    return float(xp.max(xp.abs(residual) if problem.loss.pointwise else problem.measure.norm(residual)))
+    _require(problem, "largest_kappa", "square", "Huber")
+    sizes = problem.loss.sizes(_ridge(problem), problem.measure)
+    return float(namespace(sizes).max(sizes))
 
 
 def largest_epsilon(problem: DualProblem) -> float:
@@ -130,9 +129,15 @@ def largest_epsilon(problem: DualProblem) -> float:
     Parameters
     ----------
     problem : DualProblem
-        With an ε-ridge or ε-insensitive loss, whose ε is not used.
+        With an ε-ridge or ε-insensitive loss, or another one that costs nothing inside its threshold, whose value is
+        not used.
     """
-    _require(problem, "largest_epsilon", TUBES)
+    _require(problem, "largest_epsilon", "nothing", "EpsilonRidge or EpsilonInsensitive")
+    if problem.loss.couples_rows:
+        raise UnsupportedError(
+            f"largest_epsilon: rows must be curves, and {type(problem.loss).__name__} takes several of them together. "
+            "Put the curves on a common grid, with NaN where nothing was observed."
+        )
     return _smallest_tube(problem)[0]
 
 
@@ -153,7 +158,13 @@ def _smallest_tube(problem: DualProblem) -> tuple[float, np.ndarray]:
     return float(np.max(sizes)), b
 
 
-def _require(problem: DualProblem, owner: str, losses: tuple[type[Loss], ...]) -> None:
-    if not isinstance(problem.loss, losses):
-        names = " or ".join(loss.__name__ for loss in losses)
-        raise parameter_error(owner, "problem", problem.loss, f"one with the loss {names}")
+def _inside(loss: Loss) -> str | None:
+    """What residuals below the threshold of the loss cost; None where it has none."""
+    return None if loss.threshold is None else loss.threshold.inside
+
+
+def _require(problem: DualProblem, owner: str, inside: str, examples: str) -> None:
+    if _inside(problem.loss) != inside:
+        cost = "costs nothing" if inside == "nothing" else "is the square loss"
+        allowed = f"one with the loss {examples}, or another that {cost} inside its threshold"
+        raise parameter_error(owner, "problem", problem.loss, allowed)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.datasets import contaminate_curves, drop_observations, make_curves
-from mercer.datasets.curves import _processes
+from mercer.datasets.synthetic_curves import _processes
 from mercer.exceptions import DataError, MercerError
 
 

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from mercer.estimators.curves import GridCurves, ScatteredCurves, as_points, check_observed, read_curves
+from mercer.estimators.grid_curves import GridCurves
+from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.scattered_curves import ScatteredCurves
+from mercer.estimators.validation import as_points
 from mercer.exceptions import DataError
 from mercer.measures import Points
 
@@ -18,7 +21,7 @@ class Owner:
 
 
 def read(targets, grid=None):
-    return read_curves(Owner(), targets, grid, X)
+    return read_outputs(Owner(), targets, grid, X)
 
 
 def test_an_array_on_a_grid():
@@ -134,17 +137,17 @@ def test_masked_arrays():
 
 
 def test_what_was_never_observed():
-    check_observed(Owner(), read(Y, GRID))
-    check_observed(Owner(), read(PAIRS))
+    read(Y, GRID).check(Owner(), X)
+    read(PAIRS).check(Owner(), X)
     row, column = Y.copy(), Y.copy()
     row[1], column[:, 2] = np.nan, np.nan
     with pytest.raises(DataError, match="Owner: curve 1 has no observation"):
-        check_observed(Owner(), read(row, GRID))
-    check_observed(Owner(), read(row, GRID), np.array([True, False, True]))  # it does not count
+        read(row, GRID).check(Owner(), X)
+    read(row, GRID).check(Owner(), X, np.array([True, False, True]))  # it does not count
     with pytest.raises(DataError, match="Owner: column 2 of Y holds NaN only"):
-        check_observed(Owner(), read(column, GRID))
+        read(column, GRID).check(Owner(), X)
     with pytest.raises(DataError, match="column 1 of Y"):
-        check_observed(Owner(), read(Y, GRID), np.array([False, True, False]))
+        read(Y, GRID).check(Owner(), X, np.array([False, True, False]))
 
 
 def test_points():

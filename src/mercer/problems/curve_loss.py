@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError, parameter_error
-from mercer.linalg import Gram
 from mercer.losses.base import Loss
 from mercer.losses.domain import observed_only, residual
 from mercer.losses.prox import rescale_rows
+from mercer.losses.threshold import Threshold
 from mercer.measures import Measure
-from mercer.problems.dual import DualProblem
 
-__all__ = ["CurveLoss", "curve_problem"]
+__all__ = ["CurveLoss", "check_observation_weights"]
 
 #: where norms live: one number, of weight 1
 NUMBER = Measure(np.zeros(1), np.ones(1))
@@ -60,12 +58,12 @@ class CurveLoss(Loss):
     couples_rows = True
 
     def _check(self) -> None:
-        if not isinstance(self.loss, Loss) or getattr(self.loss, "geometry", None) != "norm":
+        if not isinstance(self.loss, Loss) or self.loss.pointwise:
             allowed = "a loss of norms of residuals (geometry='norm')"
             hint = "For instance Huber(0.5, 'norm'). A pointwise loss needs no CurveLoss."
             raise parameter_error(self, "loss", self.loss, allowed, hint)
         require_numpy(self, "Put the curves on a common grid.", self.rows, self.weights)
-        _check_weights("CurveLoss", self.rows, self.weights)
+        check_observation_weights("CurveLoss", self.rows, self.weights)
         new = np.diff(self.rows, prepend=self.rows[:1]) != 0  # but for the first
         self._first = np.concatenate([[0], np.flatnonzero(new)])
         self._curve = np.cumsum(new)  # the position of the curve of each row among those that have rows
@@ -85,6 +83,21 @@ class CurveLoss(Loss):
     def growth(self) -> int:  # type: ignore[override]
         """How the loss grows with the residuals."""
         return self.loss.growth
+
+    @property
+    def threshold(self) -> Threshold | None:  # type: ignore[override]
+        """That of the loss of norms, as a parameter of this one."""
+        inner = self.loss.threshold
+        return None if inner is None else replace(inner, name=f"loss__{inner.name}")
+
+    @property
+    def dual_bound(self) -> float:
+        """The largest norm of the dual variables of a curve."""
+        return self.loss.dual_bound
+
+    def sizes(self, residuals: Any, measure: Measure) -> Any:
+        """Return ‖r_i‖ of each curve, shape (n,)."""
+        return self._norms(residuals, measure)[:, 0]
 
     @property
     def has_conjugate(self) -> bool:
@@ -137,83 +150,8 @@ class CurveLoss(Loss):
         return rescale_rows(values, norms[self._curve, 0], new_norms[self._curve, 0])
 
 
-def curve_problem(
-    gram: Gram,
-    loss: Loss,
-    Y: Any,
-    rows: Any,
-    alpha: float,
-    *,
-    weights: Any = None,
-    sample_weight: Any = None,
-    fit_intercept: bool = False,
-    n_curves: int | None = None,
-) -> DualProblem:
-    """Return the problem of curves that were observed at points of their own.
-
-    ::
-
-        min  (1/Σ_i s_i) Σ_i s_i L_i(h(x_i) + b) + (λ/2) ‖h‖²,      b ∈ R^p with an intercept
-
-    with L_i = Σ_j η_ij ℓ(y_ij, ·) for a pointwise loss, or f((Σ_j η_ij |r_ij|²)^½) for a loss of norms, which becomes a
-    :class:`CurveLoss`. The problem is a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij
-    and ``mass`` Σ_ij s_i η_ij / Σ_i s_i, so that λ, objective and gap are those of the mean over curves.
-
-    Parameters
-    ----------
-    gram : Gram
-        𝐊 ⊗ A without weights, from :meth:`~mercer.operator_valued.BoundPairs.gram`.
-    loss : Loss
-        The loss.
-    Y : array of shape (N, p)
-        Observations; NaN marks a component that was not observed.
-    rows : array of int of shape (N,)
-        The curve of each observation, not decreasing.
-    alpha : float
-        λ > 0.
-    weights : array of shape (N,), optional
-        η; by default one over the number of observations of the curve.
-    sample_weight : array of shape (n,), optional
-        s; ones by default.
-    fit_intercept : bool, default=False
-        Whether to add a free constant b ∈ R^p.
-    n_curves : int, optional
-        Their number, where the last of them may have no observation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.kernels import Gaussian
-    >>> from mercer.losses import Huber
-    >>> from mercer.operator_valued import BoundPairs
-    >>> from mercer.solvers import ADMM
-    >>> X, rows = np.array([[0.0], [1.0]]), np.array([0, 0, 1])
-    >>> pairs = BoundPairs(Gaussian(1.0), Gaussian(5.0), rows, np.array([0.1, 0.7, 0.4]))
-    >>> Y = np.array([[1.0], [0.5], [2.0]])
-    >>> problem = curve_problem(pairs.gram(X), Huber(0.5), Y, rows, alpha=0.1)
-    >>> ADMM(tol=1e-4).solve(problem).converged
-    True
-    """
-    check_number("curve_problem", "alpha", alpha, low=0)
-    rows = np.asarray(rows)
-    n = int(rows.max(initial=-1)) + 1 if n_curves is None else n_curves
-    counts = np.bincount(rows, minlength=n)
-    weights = 1.0 / counts[rows] if weights is None else np.asarray(weights, dtype=float)
-    _check_weights("curve_problem", rows, weights)
-    of_curves = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if of_curves.shape != (n,):
-        raise DataError(f"curve_problem: sample_weight must have shape {(n,)}; got {of_curves.shape}.")
-    if getattr(loss, "geometry", None) == "norm":
-        loss = CurveLoss(loss, rows, weights)
-    each = of_curves[rows] * weights
-    p = gram.array_shape[1]
-    measure = Measure(np.arange(float(p)), np.ones(p))
-    mass = float(each.sum() / of_curves.sum())
-    uniform = bool(np.all(each == each[0]))
-    return DualProblem(gram, loss, Y, measure, alpha, None if uniform else each, fit_intercept, mass)
-
-
-def _check_weights(owner: str, rows: np.ndarray, weights: np.ndarray) -> None:
+def check_observation_weights(owner: str, rows: np.ndarray, weights: np.ndarray) -> None:
+    """Refuse rows that do not say of which curve they are, and weights that are not positive."""
     if rows.ndim != 1 or not len(rows) or weights.shape != rows.shape or np.any(np.diff(rows) < 0):
         raise DataError(f"{owner}: rows (not decreasing) and weights must be of one length, at least 1.")
     if not np.all(np.isfinite(weights)) or not np.all(weights > 0):

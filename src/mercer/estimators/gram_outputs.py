@@ -1,0 +1,77 @@
+"""Objects that are known through the values of a kernel between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.backend import require_numpy
+from mercer.estimators.grid_curves import GridCurves
+from mercer.exceptions import DataError, UnsupportedError
+from mercer.kernels import Identity, Kernel
+from mercer.linalg import Dense, pivoted_cholesky
+from mercer.losses import Loss
+from mercer.measures import Measure
+from mercer.problems import DualProblem
+
+__all__ = ["GramOutputs"]
+
+#: trace of K_Y that its factor leaves out, relative to the whole
+NEGLIGIBLE_TRACE = 1e-13
+#: asymmetry of K_Y that is rounding, in units of its largest entry
+ASYMMETRY = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class GramOutputs(GridCurves):
+    """n objects y_i, known through K_Y = [k_Y(y_i, y_j)] alone: vectors φ(y_i) in the space of k_Y.
+
+    A factor with F Fᵀ = K_Y holds their coordinates in an orthonormal basis of the span of all φ(y_i): inner products,
+    norms and means of the vectors are those of its rows, and a fit to the rows with the identity as output kernel is
+    the fit to the vectors, for losses of norms. There is nothing between columns, and a loss of single coordinates,
+    which depend on the basis, is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> objects = GramOutputs.from_gram(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    >>> objects.values
+    array([[2.],
+           [1.]])
+    >>> objects.inner_products(np.array([[3.0]]))
+    array([[6., 3.]])
+    """
+
+    @classmethod
+    def from_gram(cls, gram: np.ndarray) -> Self:
+        """Return the outputs with the Gram matrix K_Y, symmetric and positive semi-definite, of shape (n, n)."""
+        require_numpy("GramOutputs", "Convert the Gram matrix to NumPy.", gram)
+        gram = np.asarray(gram, dtype=float)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not len(gram) or not np.all(np.isfinite(gram)):
+            raise DataError(f"GramOutputs: a Gram matrix is square, with finite entries; got shape {gram.shape}.")
+        if np.max(np.abs(gram - gram.T)) > ASYMMETRY * np.max(np.abs(gram)):
+            raise DataError("GramOutputs: a Gram matrix is symmetric, and this one is not. Take (K + K.T) / 2.")
+        factor = pivoted_cholesky(Dense(gram), NEGLIGIBLE_TRACE * float(np.trace(gram)))
+        if factor is None or factor.shape[1] == 0:
+            factor = np.zeros((len(gram), 1))
+        rank = factor.shape[1]
+        return cls(factor, Measure(np.arange(float(rank)), np.ones(rank)), 1, 2, located=False)
+
+    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:
+        """Return the kernel k_X times the identity of the space of k_Y; there is no other output kernel."""
+        return super().bind(kernel, Identity(), None, fit_intercept)
+
+    def pose(self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any, fit_intercept: bool) -> DualProblem:
+        """Return the problem whose rows are the vectors φ(y_i)."""
+        if not loss.of_norms:
+            raise UnsupportedError(
+                f"GramOutputs: {loss!r} is a loss of single coordinates, and objects behind a Gram matrix have none. "
+                "Take a loss of norms, for instance Huber(1.0, 'norm')."
+            )
+        return super().pose(bound, X, loss, alpha, weight, fit_intercept)
+
+    def inner_products(self, predicted: np.ndarray) -> np.ndarray:
+        """Return ⟨h(x), φ(y_i)⟩ of predicted vectors, (k, rank), with all objects, shape (k, n)."""
+        return predicted @ self.values.T

@@ -1,0 +1,170 @@
+"""How smooth a regression should be: kernels and λ by the errors of ridge regression on left-out curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.backend import to_numpy
+from mercer.estimators.outputs import Outputs
+from mercer.estimators.regularisation import MOST_ROWS, TIE
+from mercer.estimators.sample import Sample
+from mercer.kernels import Gaussian, Identity, Kernel
+from mercer.losses import Loss, Square
+from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
+
+__all__ = [
+    "FEW_LENGTHS",
+    "MANY_LENGTHS",
+    "Smoothness",
+    "choose_smoothness",
+    "default_alphas",
+    "default_kernels",
+    "default_output_kernels",
+    "per_deviation",
+    "ridge_residuals",
+    "smoothest",
+    "smoothness_errors",
+    "some_rows",
+]
+
+#: λ to choose from, in closed form
+ALPHAS = np.logspace(-8, 1, 37)
+#: λ to choose from where each of them takes a solve
+FEW_ALPHAS = np.logspace(-6, 0, 7)
+#: rows that an automatic choice looks at where each λ takes a solve
+INCOMPLETE_ROWS = 150
+#: rows that choose among several input kernels, each of which takes an eigendecomposition
+KERNEL_ROWS = 500
+#: lengths of the default input kernels, in units of the median distance of standardised inputs: for a quick choice,
+#: and from nearly linear to rough
+FEW_LENGTHS = (8.0, 2.0, 1.0, 0.5)
+MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
+#: scales of the default output kernel, as divisors of the median distance of the grid
+DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
+#: relative gap of the ridge regressions that are compared
+COMPARED_TOL = 1e-3
+
+
+class Smoothness(NamedTuple):
+    """What is chosen by the errors of ridge regression."""
+
+    kernel: Kernel
+    output_kernel: Kernel
+    alpha: float
+
+
+def default_output_kernels(outputs: Outputs) -> list[Kernel]:
+    """Return the candidates for k_Θ where none is given: identity for mere columns, Gaussians of falling scale."""
+    if not outputs.located or len(outputs.measure) == 1:
+        return [Identity()]
+    widest: Any = Gaussian("median").adapt(outputs.measure.points)
+    return [Gaussian(float(widest.gamma) * divisor**2) for divisor in DIVISORS]
+
+
+def default_kernels(X: Any, lengths: Sequence[float]) -> list[Kernel]:
+    """Return the candidates for k_X where none is given: Gaussians with one scale per column, of falling length."""
+    unit: Any = Gaussian("standardized").adapt(X)
+    return [Gaussian(unit.gamma / length**2) for length in lengths]
+
+
+def choose_smoothness(
+    sample: Sample,
+    kernels: Sequence[Kernel],
+    output_kernels: Sequence[Kernel],
+    alpha: float | None,
+    loss: Loss,
+) -> Smoothness:
+    """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
+
+    Of many rows, some at equal steps are used: 2 000 with a complete grid, of which 500 choose among input kernels, and
+    150 without one, where each λ takes a solve, and candidates are fewer.
+    """
+    if len(kernels) == len(output_kernels) == 1 and alpha is not None:
+        return Smoothness(kernels[0], output_kernels[0], alpha)
+    if not sample.outputs.complete:
+        kernels, output_kernels = kernels[::2], output_kernels[::2]
+    alphas = default_alphas(sample) if alpha is None else np.array([alpha])
+    sample = some_rows(sample, kernels[0].pairwise)
+    few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
+    i, j, k = smoothest(smoothness_errors(few, kernels, output_kernels, alphas, loss))
+    if len(few) < len(sample):
+        _, j, k = smoothest(smoothness_errors(sample, [kernels[i]], output_kernels, alphas, loss))
+    return Smoothness(kernels[i], output_kernels[j], float(alphas[k]))
+
+
+def default_alphas(sample: Sample) -> np.ndarray:
+    """Return λ to choose from: fewer where each takes a solve."""
+    return ALPHAS if sample.outputs.complete else FEW_ALPHAS
+
+
+def some_rows(sample: Sample, pairwise: bool, most: int | None = None) -> Sample:
+    """Return as many rows as an automatic choice looks at, or ``most``, at equal steps."""
+    most = most or (MOST_ROWS if sample.outputs.complete else INCOMPLETE_ROWS)
+    if len(sample) <= most:
+        return sample
+    return sample.take(np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int)), pairwise)
+
+
+def smoothest(errors: np.ndarray) -> tuple[int, int, int]:
+    """Return where errors of shape (kernels, output kernels, λ) are least: of ties the first kernels, the largest λ."""
+    as_good = np.argwhere(errors <= np.nanmin(errors) * (1 + TIE)).tolist()
+    i, j, k = min(as_good, key=lambda place: (place[0], place[1], -place[2]))
+    return i, j, k
+
+
+def smoothness_errors(
+    sample: Sample,
+    kernels: Sequence[Kernel],
+    output_kernels: Sequence[Kernel],
+    alphas: np.ndarray,
+    loss: Loss,
+    criterion: str = "leave_one_out",
+) -> np.ndarray:
+    """Return errors of ridge regression on left-out curves, shape (kernels, output kernels, λ).
+
+    On a complete grid they are those of leave-one-out or generalised cross-validation, in closed form, each Gram matrix
+    decomposed once; otherwise curves are left out by halves.
+    """
+    if not sample.outputs.complete:
+        return np.array([[_left_out_halves(sample, k, t, alphas, loss) for t in output_kernels] for k in kernels])
+    bounds = [[sample.bind(kernel, k, loss) for k in output_kernels] for kernel in kernels]
+    if all(bound.nodal for row in bounds for bound in row):
+        inputs = [row[0].kernel.gram(sample.X) for row in bounds]
+        outputs = [bound.output_gram() for bound in bounds[0]]
+        problem = sample.pose(bounds[0][0], Square(), 1.0)
+        return kernel_grid_errors(problem, inputs, outputs, alphas, criterion=criterion)
+    errors = generalised_errors if criterion == "generalised" else leave_one_out_errors
+    return np.array([[errors(sample.pose(bound, Square(), 1.0), alphas) for bound in row] for row in bounds])
+
+
+def _left_out_halves(
+    sample: Sample, kernel: Kernel, output_kernel: Kernel, alphas: np.ndarray, loss: Loss
+) -> np.ndarray:
+    """Return the mean squared error on each half of the curves of a fit to the other half, for each λ."""
+    n, errors = len(sample), np.zeros(len(alphas))
+    for side in (0, 1):
+        train, test = np.arange(side, n, 2), np.arange(1 - side, n, 2)
+        inside, X_test, outside = sample.split(train, test, kernel.pairwise)
+        weight = 1.0 if sample.weight is None else to_numpy(sample.weight)[test]
+        bound = inside.bind(kernel, output_kernel, loss)
+        problem = inside.pose(bound, Square(), 1.0)
+        for k, result in enumerate(ClosedForm(tol=COMPARED_TOL).path(problem, alphas.tolist())):
+            predict = inside.predictor(bound, problem.with_alpha(float(alphas[k])), result)
+            errors[k] += np.sum(weight * outside.norms(outside.residuals(predict, X_test)) ** 2)
+    return errors / n
+
+
+def ridge_residuals(sample: Sample, chosen: Smoothness, loss: Loss) -> np.ndarray:
+    """Return y − f(x) of ridge regression, in the layout of the outputs, bound as for the loss."""
+    bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+    ridge = sample.pose(bound, Square(), chosen.alpha)
+    result = ClosedForm(tol=COMPARED_TOL).solve(ridge)
+    return sample.outputs.residuals(sample.predictor(bound, ridge, result), sample.X)
+
+
+def per_deviation(sample: Sample, loss: Loss, alpha: float) -> float:
+    """Return λ for a loss that grows like |r|: divided by the typical size of the (centred) curves."""
+    return alpha / sample.typical_size(to_numpy(sample.outputs.values), loss.pointwise)
