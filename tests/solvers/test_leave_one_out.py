@@ -258,3 +258,17 @@ def test_bad_input_is_refused():
         kernel_grid_errors(problem, [Gaussian()], [right], [1.0])
     with pytest.raises(DataError, match="outputs must have shape"):
         kernel_grid_errors(problem, [left], [left], [1.0])
+
+
+@intercepts
+def test_problems_whose_rows_are_parts_of_samples(intercept):
+    """λ and objective are those of the mean over samples: the mass of a sample enters as in every other fit."""
+    data = make(intercept=intercept)
+    gram = Kronecker(Dense(data.left), Dense(data.right))
+    measure = Measure(data.points, data.weights)
+    problem = DualProblem(gram, Square(), data.Y, measure, 0.05, None, intercept, mass=2.5)
+    path = RidgePath(problem, [0.05, 0.4])
+    for alpha, objective in zip(path.alphas, path.objectives, strict=True):
+        single = ClosedForm().solve(problem.with_alpha(float(alpha)))
+        assert objective == pytest.approx(single.objective, rel=1e-9)
+        np.testing.assert_allclose(path.coef(alpha), single.coef, atol=1e-9)

@@ -15,8 +15,12 @@ from test_solvers_cvxpy import Logistic
 
 import mercer.solvers as solvers
 from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
+from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
-from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, as_solver, explain, select
+from mercer.measures import Measure
+from mercer.operator_valued import Decomposable
+from mercer.problems import DualProblem
+from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, explain, plan, select
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
 
@@ -66,6 +70,33 @@ def test_select_takes_the_first_row_that_holds():
     assert chosen == {rule.solver for rule in TABLE}, "each row is reached"
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [Pinball(), Huber(0.3)], ids=repr)
+def test_the_choice_does_not_depend_on_what_was_called_before(loss, weighted):
+    """Products, dense forms and decompositions leave no trace, nor does a choice itself."""
+    rng = np.random.default_rng(0)
+    X, measure = rng.uniform(size=(1100, 3)), Measure(np.array([0.3, 0.7]), np.ones(2))
+    Y = rng.normal(size=(1100, 2))
+    gram = Decomposable(Gaussian(300.0), Gaussian(1.0)).bind(measure).gram(X)
+    weight = rng.uniform(0.5, 2.0, 1100) if weighted else None
+    problem = DualProblem(gram, loss, Y, measure, 0.5, weight)
+    first, state = type(select(problem, 1e-2)), dict(problem.gram.__dict__)
+    gram.left.to_dense(), gram.stored(), problem.gram.stored(), problem.gram @ Y, problem.gram.diagonal()
+    problem.gram.spectral(10.0), explain(problem, 1e-2)
+    assert problem.gram.__dict__ == state
+    again = DualProblem(gram, loss, Y, measure, 0.5, weight)
+    assert type(select(problem, 1e-2)) is type(select(again, 1e-2)) is first
+
+
+def test_a_plan_keeps_what_the_choice_has_computed(monkeypatch):
+    problem = make(Pinball()).problem(Pinball())
+    planned = plan("auto", problem, 1e-4)
+    assert isinstance(planned.solver, InteriorPoint)
+    monkeypatch.setattr(type(problem.gram), "_decompose", None)  # no other decomposition is made
+    assert planned.solve().converged
+    assert problem.gram._spectral is None
+
+
 def test_select_passes_settings_on():
     solver = select(make().problem(Huber(0.3)), tol=1e-3, max_iter=7)
     assert (solver.tol, solver.max_iter) == (1e-3, 7)
@@ -82,13 +113,13 @@ def test_every_solver_has_a_name():
     assert set(SOLVERS.values()) == set(ALL)
     assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == set(ALL)
     problem = make().problem(Huber(0.3))
-    assert type(as_solver("admm", problem, 1e-3)) is ADMM
+    assert type(plan("admm", problem, 1e-3).solver) is ADMM
     own = ADMM(1e-2)
-    assert as_solver(own, problem, 1e-3) is own
+    assert plan(own, problem, 1e-3).solver is own
     with pytest.raises(MercerError, match="Did you mean 'admm'"):
-        as_solver("adm", problem, 1e-3)
+        plan("adm", problem, 1e-3)
     with pytest.raises(MercerError, match="interior_point"):
-        as_solver(3, problem, 1e-3)
+        plan(3, problem, 1e-3)
 
 
 # -- refusals ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Algorithms for the one problem: each stops on the duality gap and says what it requires."""
 
 from mercer.solvers.admm import ADMM
-from mercer.solvers.auto import SOLVERS, Plan, as_solver, explain, plan, select
+from mercer.solvers.auto import SOLVERS, Plan, explain, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
@@ -27,7 +27,6 @@ __all__ = [
     "SOLVERS",
     "Solver",
     "SolverResult",
-    "as_solver",
     "explain",
     "generalised_errors",
     "kernel_grid_errors",

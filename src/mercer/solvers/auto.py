@@ -20,7 +20,7 @@ from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import FIRST_SHARE, prepared
 
-__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "as_solver", "explain", "plan", "select"]
+__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "explain", "plan", "select"]
 
 #: solvers by the names that estimators accept
 SOLVERS: dict[str, type[Solver]] = {
@@ -174,13 +174,6 @@ def explain(problem: DualProblem, tol: float = 1e-4) -> str:
 def _make(solver: type[Solver], tol: float, max_iter: int | None) -> Solver:
     settings: dict[str, Any] = {"tol": tol} if max_iter is None else {"tol": tol, "max_iter": max_iter}
     return solver(**settings)
-
-
-def as_solver(
-    value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "as_solver"
-) -> Solver:
-    """Return the solver meant by ``"auto"``, a name or a :class:`Solver` (taken with its own settings)."""
-    return plan(value, problem, tol, max_iter, owner).solver
 
 
 def plan(value: Any, problem: DualProblem, tol: float, max_iter: int | None = None, owner: object = "plan") -> Plan:

@@ -31,7 +31,7 @@ class LevelSetSolver(Solver):
     def check(self, problem: Any) -> None:
         """Refuse another problem."""
         if not isinstance(problem, LevelSetProblem):
-            raise self.refuse(f"got {type(problem).__name__}", "Use mercer.solvers.as_solver for it.")
+            raise self.refuse(f"got {type(problem).__name__}", "Use mercer.solvers.plan for it.")
 
     def solve(self, problem: Any, init: Any = None, callback: Callback | None = None) -> SolverResult:
         """Solve to a relative gap of ``tol``; ``coef`` of the result is the dual array δ, ``intercept`` holds t."""

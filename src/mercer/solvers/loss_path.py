@@ -11,15 +11,15 @@ from mercer.backend import as_like, namespace, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.losses import Loss, Square
 from mercer.problems import Certificate, DualProblem
-from mercer.solvers.auto import as_solver
+from mercer.solvers.auto import plan
 from mercer.solvers.base import Monitor, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.enclosing_ball import enclosing_ball
 
 __all__ = ["largest_epsilon", "largest_kappa", "loss_path"]
 
-#: relative gap of ridge solutions, whose residuals are then right to six digits, with missing entries, too
-RIDGE_TOL = 1e-12
+#: ridge regression, to residuals that are right to six digits, with missing entries, too
+RIDGE = ClosedForm(tol=1e-12)
 
 
 def loss_path(
@@ -75,16 +75,19 @@ def _solve_all(problem: DualProblem, losses: list[Loss], solver: Any, tol: float
     start: Any = None
     tube = problem.loss.threshold if _inside(problem.loss) == "nothing" and not problem.loss.couples_rows else None
     largest, centre = (np.inf, None) if tube is None else _smallest_tube(problem)
+    gram = problem.gram  # with what one fit has computed of it, for those that follow
     for loss in losses:
-        at_loss = problem.with_loss(loss)
-        method = as_solver(solver, at_loss, tol, owner="loss_path")
+        method, at_loss = plan(solver, problem.with_loss(loss).with_gram(gram), tol, owner="loss_path")
         if tube is not None and getattr(loss, tube.name) >= largest:  # no loss; solvers see it well above ε_max only
             method.check(at_loss)
             certificate = Certificate(0.0, 0.0, 0.0, as_like(centre, problem.Y))
             result = Monitor(method, None).result(problem.Y * 0, certificate, 0)
         else:
             if start is None and loss.has_conjugate:
+                at_loss = RIDGE.prepare(at_loss)
                 start = _start(at_loss)
+            at_loss = method.prepare(at_loss)
+            gram = at_loss.gram
             result = method.solve(at_loss, init=start)
         start = result.coef
         yield result
@@ -98,7 +101,7 @@ def _start(problem: DualProblem) -> Any:
 
 def _ridge(problem: DualProblem) -> Any:
     """The dual array of the square loss, which is its residual."""
-    return ClosedForm(tol=RIDGE_TOL).solve(problem.with_loss(Square())).coef
+    return RIDGE.solve(problem.with_loss(Square())).coef
 
 
 def largest_kappa(problem: DualProblem) -> float:

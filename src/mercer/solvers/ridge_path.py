@@ -82,26 +82,27 @@ class RidgePath:
         check_complete(problem)
         self.problem = problem
         self.alphas = check_alphas(alphas)
+        self.shifts = self.alphas / problem.share  # λn
         self.outputs = output_spectrum(problem, problem.gram) if outputs is None else outputs
         if inputs is None:
             inputs = input_basis(problem, problem.gram, self.alphas, float(self.outputs.values[0]))
         self.inputs = inputs
-        n, sigma, tau = problem.shape[0], self.inputs.values, self.outputs.values
+        sigma, tau = self.inputs.values, self.outputs.values
         top = float(sigma[-1]) if len(sigma) else 0.0
         # beyond these columns the fits are zero to all digits that count: residuals are the targets
-        self._active = int(np.sum(top * tau > ACCURACY * float(np.min(self.alphas)) * n))
+        self._active = int(np.sum(top * tau > ACCURACY * float(np.min(self.shifts))))
 
     # -- the fits ----------------------------------------------------------------------------------------------
 
     @property
     def objectives(self) -> np.ndarray:
         """Minima of (1/n) Σ_i s_i ½‖y_i − h(x_i) − b‖² + (λ/2)‖h‖², that is ⟨Y, A⟩/(2n); shape (len(alphas),)."""
-        return 0.5 * self._moments[0].sum(axis=1) / self.problem.shape[0]
+        return 0.5 * self.problem.share * self._moments[0].sum(axis=1)
 
     @property
     def training_errors(self) -> np.ndarray:
         """(1/n) Σ_i s_i ½‖y_i − h(x_i) − b‖² of each fit, shape (len(alphas),)."""
-        return 0.5 * self._moments[1].sum(axis=1) / self.problem.shape[0]
+        return 0.5 * self.problem.share * self._moments[1].sum(axis=1)
 
     def coef(self, alpha: float) -> Any:
         """Return the dual array A = Y − H − b of the fit with λ = ``alpha``, shape (n, m)."""
@@ -113,17 +114,17 @@ class RidgePath:
     def generalised_errors(self) -> np.ndarray:
         """Generalised cross-validation: ½ Σ_j [(1/n) Σ_i r_ij²] / [(1/n) Σ_i ρ_ij]² for each λ."""
         _, squares, room = self._moments
-        return 0.5 * (squares / np.maximum(room, LEAST_ROOM) ** 2).sum(axis=1) / self.problem.shape[0]
+        return 0.5 * self.problem.share * (squares / np.maximum(room, LEAST_ROOM) ** 2).sum(axis=1)
 
     @cached_property
     def leave_one_out_errors(self) -> np.ndarray:
         """(1/n) Σ_i s_i ½‖y_i − h_{−i}(x_i)‖² for each λ, that is ½(1/n) Σ_ij (r_ij/ρ_ij)², λn being kept."""
-        n, targets = self.problem.shape[0], self.outputs.targets
+        targets = self.outputs.targets
         idle = targets[:, self._active :]
         total = np.full(len(self.alphas), float(np.sum((idle / self._idle_room[:, None]) ** 2)))
         for columns, spectrum in self._groups():
             total += self._squared_errors(columns, spectrum)
-        return 0.5 * total / n
+        return 0.5 * self.problem.share * total
 
     def leave_one_out_predictions(self, alpha: float) -> Any:
         """Return h_{−i}(x_i) + b_{−i}, the predictions of each sample without it, shape (n, m)."""
@@ -171,7 +172,7 @@ class RidgePath:
     def _filter(self, alpha: float) -> np.ndarray:
         """F_aj on the active columns, (r, q)."""
         check_number(self, "alpha", alpha, low=0)
-        shift = float(alpha) * self.problem.shape[0]
+        shift = float(alpha) / self.problem.share
         return shift / (shift + self.inputs.values[:, None] * self.outputs.values[: self._active])
 
     def _residuals(self, gains: np.ndarray) -> np.ndarray:
@@ -195,7 +196,7 @@ class RidgePath:
         fixed = float(np.mean(self._room_outside)) if not self.inputs.complete else 0.0
         energy = self._inner**2
         for j in range(self._active):
-            t = self.alphas * n / self.outputs.values[j]
+            t = self.shifts / self.outputs.values[j]
             gains = t[:, None] / (t[:, None] + sigma)
             beyond = outside[j if len(outside) > 1 else 0]
             room[:, j] = fixed + gains.sum(axis=1) / n
@@ -206,11 +207,11 @@ class RidgePath:
 
     def _groups(self) -> Iterator[tuple[slice, CompressedSpectrum]]:
         """Active columns of similar τ, few at a time, with interpolation nodes for all their filters."""
-        n, tau = self.problem.shape[0], self.outputs.values
+        tau = self.outputs.values
         start = 0
         while start < self._active:
             stop = start + int(np.sum(tau[start : self._active] * GROUP_RATIO > tau[start]))
-            smallest = float(np.min(self.alphas)) * n / float(tau[start])
+            smallest = float(np.min(self.shifts)) / float(tau[start])
             yield slice(start, stop), compress_spectrum(self.inputs.values, smallest, len(self.alphas))
             start = stop
 
@@ -230,7 +231,7 @@ class RidgePath:
                 weighted = self._inner[a, columns].T[:, None, :] * weights.T
                 product = weighted.reshape(-1, weighted.shape[2]) @ vectors[a]
                 residual_parts[:, k] = product.reshape(*weighted.shape[:2], n)
-            filters = spectrum.filters(self.alphas * n / self.outputs.values[columns, None])
+            filters = spectrum.filters(self.shifts / self.outputs.values[columns, None])
             errors, room = filters @ residual_parts, filters @ room_parts
             if not self.inputs.complete:
                 errors += self._residual_outside.T[columns, None, :]
@@ -274,5 +275,5 @@ def output_spectrum(problem: DualProblem, gram: Gram) -> OutputSpectrum:
 
 def input_basis(problem: DualProblem, gram: Gram, alphas: np.ndarray, tau: float) -> CentredBasis:
     """Return the eigenpairs of the whitened input Gram: thin where its rank is small for all λ/τ at hand."""
-    smallest = float(np.min(alphas)) / problem.scale / problem.alpha  # λn
+    smallest = float(np.min(alphas)) / problem.share  # λn
     return gram.input_basis(LEFT_OUT * smallest / max(tau, np.finfo(float).tiny), problem.fit_intercept)
