@@ -19,7 +19,7 @@ SOURCE = Path(mercer.__file__).parent
 TIERS = {
     "core": [
         *("_params", "exceptions", "backend", "linalg", "measures"),
-        *("kernels", "losses", "operator_valued", "features", "functions"),
+        *("kernels", "losses", "operator_valued", "features", "interpolation", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
     "learning": ["estimators", "model_selection", "guarantees", "__init__"],
@@ -185,7 +185,7 @@ def test_the_modules_were_found():
         ("mercer.linalg.eigen", "from mercer import QuantileFunction", "core imports mercer of learning"),
         ("mercer.linalg.eigen", "from ..solvers import ADMM", "core imports mercer.solvers"),
         ("mercer.linalg.eigen", "from mercer.unheard_of import x", "core imports mercer.unheard_of"),
-        ("mercer.functions", "if True:\n    from mercer.testing import check_loss", "core imports mercer.testing"),
+        ("mercer.interpolation", "if True:\n    from mercer.testing import check_loss", "core imports mercer.testing"),
         ("mercer.solvers.admm", "from mercer.model_selection import coverage", "solving imports mercer.model_sel"),
         ("mercer.solvers.admm", "import mercer.plotting", "solving imports mercer.plotting of edges"),
         ("mercer.estimators.quantile", "from mercer.datasets import sines", "learning imports mercer.datasets"),

@@ -14,7 +14,7 @@ from mercer.estimators import (
     KernelQuantileRegressorCV,
     LevelSetDetector,
 )
-from mercer.functions import QuantileFunction
+from mercer.quantile_function import QuantileFunction
 
 try:
     __version__ = version("mercer")

@@ -10,7 +10,7 @@ from sklearn.svm import OneClassSVM
 
 from mercer import LevelSetDetector
 from mercer.exceptions import MercerError
-from mercer.functions import interpolation
+from mercer.interpolation import interpolation
 from mercer.kernels import Gaussian, Precomputed
 from mercer.linalg import Dense
 from mercer.measures import GaussLegendre, MonteCarlo, Points, Trapezoid

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from mercer import KernelQuantileRegressor
-from mercer.functions import QuantileFunction
 from mercer.kernels import Gaussian
 from mercer.measures import GaussLegendre, Points
+from mercer.quantile_function import QuantileFunction
 
 RNG = np.random.default_rng(0)
 N = 60

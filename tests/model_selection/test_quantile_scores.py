@@ -6,8 +6,8 @@ from scipy import integrate, stats
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 
 from mercer.exceptions import DataError
-from mercer.functions import QuantileFunction
 from mercer.model_selection import coverage, crossing, d2_integrated_pinball, integrated_pinball, mean_crps
+from mercer.quantile_function import QuantileFunction
 
 strict = pytest.importorskip("array_api_strict")
 

@@ -10,7 +10,6 @@ from sklearn.model_selection import cross_val_score, cross_validate
 
 from mercer import KernelQuantileRegressor
 from mercer.exceptions import MercerError
-from mercer.functions import QuantileFunction
 from mercer.kernels import Gaussian
 from mercer.measures import Points
 from mercer.model_selection import (
@@ -21,6 +20,7 @@ from mercer.model_selection import (
     make_pinball_scorer,
     mean_crps,
 )
+from mercer.quantile_function import QuantileFunction
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 1))

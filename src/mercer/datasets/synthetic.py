@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.utils import check_random_state
 
 from mercer._params import check_number
-from mercer.functions import check_levels
+from mercer.quantile_function import check_levels
 
 __all__ = ["make_sine", "sine_quantiles"]
 

@@ -28,8 +28,9 @@ from mercer.estimators.delegation import offers, reach, weight_parameter
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.validation import _own_errors, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.functions import QuantileFunction, check_levels, interpolation
+from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
+from mercer.quantile_function import QuantileFunction, check_levels
 
 __all__ = ["ConformalQuantileRegressor"]
 
@@ -392,7 +393,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         return self.predict_quantile(X, [0.5])[:, 0]
 
     def predict_function(self, X):
-        """Return the calibrated quantile functions at X, as a :class:`~mercer.functions.QuantileFunction`.
+        """Return the calibrated quantile functions at X, as a :class:`~mercer.QuantileFunction`.
 
         Its levels are those of ``levels_`` for which there are calibration rows enough; quantiles at them are those of
         :meth:`predict_quantile`. As always, it is constant beyond them.

@@ -15,7 +15,7 @@ from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.regularisation import choose_alpha
 from mercer.estimators.validation import validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError
-from mercer.functions import QuantileFunction, check_levels
+from mercer.quantile_function import QuantileFunction, check_levels
 
 __all__ = ["CostSensitiveClassifier", "OperatingCurve"]
 

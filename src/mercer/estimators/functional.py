@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import device, namespace, to_numpy
+from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
-from mercer.estimators.function_valued import FunctionValuedEstimator
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
@@ -51,7 +51,7 @@ from mercer.operator_valued import (
 __all__ = ["FunctionalRegressor"]
 
 
-class FunctionalRegressor(MultiOutputMixin, RegressorMixin, FunctionValuedEstimator):
+class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     """Regression with curves as outputs: on a grid, with holes, or each curve at points of its own.
 
     Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ)·A and a free mean curve b,

@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
-from mercer.estimators.function_valued import is_pairwise
+from mercer.estimators.certified import is_pairwise
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.backend import as_like, to_numpy
-from mercer.estimators.function_valued import FunctionValuedEstimator
+from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.noncrossing import DURING_FIT, MonotoneFit, check_noncrossing
 from mercer.exceptions import parameter_error
-from mercer.functions import refine
+from mercer.interpolation import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
@@ -24,7 +24,7 @@ from mercer.solvers import SolverResult
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
 
 
-class InfiniteTaskEstimator(FunctionValuedEstimator):
+class InfiniteTaskEstimator(CertifiedEstimator):
     """h(x)(θ) + b(θ) for every θ in (0, 1): the fit of :class:`~mercer.problems.DualProblem` and its evaluation.
 
     A subclass says what θ is (``_theta``), has the constructor parameters used here, turns its targets into the

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.backend import as_like, namespace, to_numpy
-from mercer.functions import interpolation, interpolation_slopes, spatial_interpolation
+from mercer.interpolation import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.measures import Measure
 
 __all__ = ["InterceptFunction"]

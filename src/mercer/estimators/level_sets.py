@@ -15,7 +15,7 @@ from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
-from mercer.functions import interpolation, refine
+from mercer.interpolation import interpolation, refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.kernels.gram import kernel_product
 from mercer.measures import MeasureRule, Points

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import require_numpy, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
-from mercer.functions import interpolation_slopes, refine
+from mercer.interpolation import interpolation_slopes, refine
 from mercer.losses import Loss
 from mercer.measures import Measure
 from mercer.operator_valued import BoundKernel

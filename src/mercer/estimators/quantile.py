@@ -13,8 +13,8 @@ from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.regularisation import choose_alpha
 from mercer.estimators.validation import validate_training
 from mercer.exceptions import UnsupportedError
-from mercer.functions import QuantileFunction, check_levels
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
+from mercer.quantile_function import QuantileFunction, check_levels
 
 __all__ = ["KernelQuantileRegressor"]
 
@@ -206,7 +206,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     # -- prediction --------------------------------------------------------------------------------------------
 
     def predict_function(self, X):
-        """Return the quantile functions at X, as a :class:`~mercer.functions.QuantileFunction`.
+        """Return the quantile functions at X, as a :class:`~mercer.QuantileFunction`.
 
         It is sorted with ``noncrossing="rearrange"``.
         """

@@ -1,8 +1,9 @@
 """Convex losses on L²(μ): value, gradient, prox, conjugate and its prox, row by row."""
 
 from mercer.losses.base import Box, Loss
-from mercer.losses.domain import BoxLoss, observed_only
+from mercer.losses.box import BoxLoss
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
+from mercer.losses.observed import observed_only
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
 from mercer.losses.registry import LOSSES, as_loss, loss_names
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber

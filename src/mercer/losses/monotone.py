@@ -7,7 +7,8 @@ from typing import Any
 
 from mercer.backend import as_like, clip, namespace
 from mercer.losses.base import Box, Loss, indicator
-from mercer.losses.domain import inside_box, observed_only, slack
+from mercer.losses.box import inside_box, slack
+from mercer.losses.observed import observed_only
 from mercer.losses.prox import positive_part
 from mercer.measures import Measure
 

@@ -11,7 +11,9 @@ from typing import Any
 from mercer._params import check_number
 from mercer.backend import as_like, clip, namespace
 from mercer.losses.base import Box, Loss, indicator
-from mercer.losses.domain import BoxLoss, check_levels, inside_box, levels, observed_only, residual
+from mercer.losses.box import BoxLoss, inside_box
+from mercer.losses.levels import check_levels, levels
+from mercer.losses.observed import observed_only, residual
 from mercer.losses.prox import by_sign, positive_part, project_box
 from mercer.losses.quantiles import weighted_quantile
 from mercer.measures import Measure

@@ -17,7 +17,8 @@ from mercer._params import check_number
 from mercer.backend import clip, namespace
 from mercer.exceptions import parameter_error
 from mercer.losses.base import Box, Loss, indicator
-from mercer.losses.domain import observed_only, residual, slack
+from mercer.losses.box import slack
+from mercer.losses.observed import observed_only, residual
 from mercer.losses.prox import rescale_rows, soft_threshold
 from mercer.losses.threshold import Threshold
 from mercer.measures import Measure

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.losses.base import Loss
-from mercer.losses.domain import node_mean, observed_only, residual
+from mercer.losses.observed import node_mean, observed_only, residual
 from mercer.measures import Measure
 
 __all__ = ["Square"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError
-from mercer.functions import QuantileFunction, check_levels
 from mercer.losses.quantiles import weighted_quantile
+from mercer.quantile_function import QuantileFunction, check_levels
 
 __all__ = ["coverage", "crossing", "d2_integrated_pinball", "integrated_pinball", "mean_crps"]
 

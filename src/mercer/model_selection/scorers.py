@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer._params import check_number
-from mercer.functions import check_levels
 from mercer.model_selection.quantile_scores import coverage, crossing, integrated_pinball, mean_crps
+from mercer.quantile_function import check_levels
 
 __all__ = ["make_coverage_scorer", "make_crossing_scorer", "make_crps_scorer", "make_pinball_scorer"]
 

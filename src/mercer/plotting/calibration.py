@@ -10,9 +10,9 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach
 from mercer.exceptions import DataError
-from mercer.functions import QuantileFunction, check_levels
 from mercer.plotting.style import BLUE, GREY, PALE, binomial_band, stage, unit_square
 from mercer.plotting.validation import check_numbers, check_targets, count_rows
+from mercer.quantile_function import QuantileFunction, check_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError, parameter_error
-from mercer.functions import check_levels
 from mercer.plotting.style import INK, NAVY, blues, per_cent, stage
 from mercer.plotting.validation import check_targets, count_rows, refuse_gram
+from mercer.quantile_function import check_levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.losses.base import Loss
-from mercer.losses.domain import node_mean, observed_only
+from mercer.losses.observed import node_mean, observed_only
 from mercer.measures import Measure
 from mercer.problems.roots import bisect, false_position, quasi_newton
 from mercer.problems.zero_sum import zero_sum

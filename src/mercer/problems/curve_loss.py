@@ -10,7 +10,7 @@ import numpy as np
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.losses.base import Loss
-from mercer.losses.domain import observed_only, residual
+from mercer.losses.observed import observed_only, residual
 from mercer.losses.prox import rescale_rows
 from mercer.losses.threshold import Threshold
 from mercer.measures import Measure

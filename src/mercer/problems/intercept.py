@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mercer.backend import as_like, namespace
-from mercer.losses.domain import node_mean
+from mercer.losses.observed import node_mean
 from mercer.problems.best_intercept import best_intercept
 from mercer.problems.zero_sum import zero_sum
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError, UnsupportedError
-from mercer.functions import interpolation_slopes
+from mercer.interpolation import interpolation_slopes
 from mercer.linalg import FlatGram, Gram, LowRank
 from mercer.losses import Loss
-from mercer.losses.domain import observed_only
 from mercer.losses.monotone import Monotone
+from mercer.losses.observed import observed_only
 from mercer.measures import Measure
 from mercer.problems.dual import DualProblem
 from mercer.problems.intercept import Intercept

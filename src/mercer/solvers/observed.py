@@ -11,7 +11,7 @@ import scipy.linalg
 
 from mercer.backend import cholesky_solve, is_numpy, namespace
 from mercer.linalg import ThinFeatures, conjugate_gradient
-from mercer.losses.domain import observed_only
+from mercer.losses.observed import observed_only
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.reduction import STORED_AT_ONCE
 

@@ -18,10 +18,10 @@ from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.solvers import Solver, plan
 
-__all__ = ["FunctionValuedEstimator", "is_pairwise"]
+__all__ = ["CertifiedEstimator", "is_pairwise"]
 
 
-class FunctionValuedEstimator(BaseEstimator):
+class CertifiedEstimator(BaseEstimator):
     """A fit of :class:`~mercer.problems.DualProblem`: settings, solution and certificate.
 
     A subclass has the constructor parameters used here (``kernel``, ``fit_intercept``, ``solver``, ``tol``,

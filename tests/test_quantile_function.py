@@ -10,14 +10,8 @@ from scipy import stats
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, ParameterError
-from mercer.functions import (
-    QuantileFunction,
-    check_levels,
-    interpolation,
-    interpolation_slopes,
-    refine,
-    spatial_interpolation,
-)
+from mercer.interpolation import interpolation, interpolation_slopes, refine, spatial_interpolation
+from mercer.quantile_function import QuantileFunction, check_levels
 
 strict = pytest.importorskip("array_api_strict")
 
