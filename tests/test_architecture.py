@@ -41,6 +41,15 @@ OWNERS = ("problem", "result", "certificate")
 KINDS_OF_OUTPUTS = {"GridCurves", "ScatteredCurves", "GramOutputs"}
 
 
+#: parts that ask a Gram operator for what they need, and what they must not look at
+ASK_THE_GRAM = {"problems", "solvers", "estimators", "model_selection", "testing"}
+STORAGE_CLASSES = {
+    *("Dense", "LowRank", "Tensor", "KernelGram", "PairGram", "Kronecker", "PairKronecker"),
+    *("FlatGram", "OperatorGram", "FeatureGram", "SumGram", "KroneckerSpectral", "FlatSpectral"),
+}
+PARTS_OF_GRAMS = {"left", "right", "left_root", "right_root", "_row_root", "_column_root", "_operator", "_given"}
+
+
 def part_of(module: str) -> str:
     """The part of the house in which a dotted module lives: ``mercer.linalg.eigen`` → ``linalg``."""
     return [*module.split("."), "__init__"][1]
@@ -101,7 +110,41 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
             kinds = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)} & KINDS_OF_OUTPUTS
             found += [f"{module}:{node.lineno}: asks for {kind}" for kind in sorted(kinds)]
-    return found + (rescalings(module, tree) if part in TAKE_AS_IT_IS else [])
+    found += rescalings(module, tree) if part in TAKE_AS_IT_IS else []
+    return found + (storage(module, tree) if part in ASK_THE_GRAM else [])
+
+
+def storage(module: str, tree: ast.AST) -> list[str]:
+    """Return where somebody looks at what a Gram operator is made of, instead of asking it."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in PARTS_OF_GRAMS:
+            found.append(f"{module}:{node.lineno}: reads {ast.unparse(node)}, a part of a Gram operator")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type"):
+            kinds = {one.id for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Name)}
+            found += [f"{module}:{node.lineno}: asks for {kind}" for kind in sorted(kinds & STORAGE_CLASSES)]
+    return found
+
+
+def constants(source: str) -> set[str]:
+    """Return the names of the module constants of a source text."""
+    found: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            targets = [target for target, _ in assignments(node)]
+        else:
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else []
+        found |= {target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()}
+    return found
+
+
+def clashes(sources: dict[str, str]) -> list[str]:
+    """Return constants that several modules define: one meaning has one name and one place."""
+    where: dict[str, list[str]] = {}
+    for module, source in sources.items():
+        for name in sorted(constants(source)):
+            where.setdefault(name, []).append(module)
+    return [f"{name}: {', '.join(homes)}" for name, homes in where.items() if len(homes) > 1]
 
 
 def rescalings(module: str, tree: ast.AST) -> list[str]:
@@ -170,6 +213,11 @@ def test_every_module_keeps_to_the_plan(module, path, package):
     assert violations(module, path.read_text(encoding="utf-8"), package) == []
 
 
+def test_a_constant_has_one_place():
+    assert clashes({module: path.read_text(encoding="utf-8") for module, path, _ in modules()}) == []
+    assert clashes({"a": "FEW, MANY = 1, 2", "b": "MANY: int = 3"}) == ["MANY: a, b"]
+
+
 def test_the_modules_were_found():
     found = {module for module, _, _ in modules()}
     assert {"mercer", "mercer.linalg", "mercer.linalg.eigen", "mercer._params", "mercer.solvers.admm"} <= found
@@ -206,6 +254,11 @@ def test_the_modules_were_found():
         ("mercer.kernels.utils", "", "is called utils"),
         ("mercer.utils", "", "belongs to no tier"),
         ("mercer.solvers.admm", "def f():\n    print('step')", "prints"),
+        ("mercer.solvers.admm", "n = problem.gram.left.shape[0]", "reads problem.gram.left, a part of a Gram"),
+        ("mercer.problems.dual", "root = self.gram._row_root", "reads self.gram._row_root"),
+        ("mercer.estimators.smoothness", "outputs = [gram.right for gram in grams]", "reads gram.right"),
+        ("mercer.solvers.auto", "if isinstance(gram, (Kronecker, int)):\n    pass", "asks for Kronecker"),
+        ("mercer.testing.solvers", "same = type(gram) is type(Dense)", "asks for Dense"),
         ("mercer.estimators.functional", "scale = problem.alpha / chosen.alpha", "rescales problem.alpha"),
         ("mercer.estimators.functional", "self.objective_ = result.objective / scale", "rescales result.objective"),
         ("mercer.estimators.smoothness", "[float(a) * problem.alpha for a in alphas]", "rescales problem.alpha"),
@@ -234,6 +287,8 @@ def test_the_checker_finds(module, source, message):
         ("mercer.plotting.bands", "if TYPE_CHECKING:\n    from matplotlib.axes import Axes"),
         ("mercer.testing.kernels", "from mercer.kernels import Kernel\ndef f():\n    from hypothesis import given"),
         ("mercer.losses.base", "'''>>> print(1)'''\nfingerprint(1)"),
+        ("mercer.linalg.kronecker", "n = gram.left.shape[0] if isinstance(gram, Kronecker) else 0"),
+        ("mercer.testing.solvers", "gram = Kronecker(Dense(left), Dense(right)).spectral().rank"),
         ("mercer.problems.dual", "gap = problem.alpha * n"),
         ("mercer.estimators.functional", "self.alpha_, self.dual_gap_ = problem.alpha, result.gap"),
         ("mercer.estimators.functional", "alpha = 2 * self.alpha\nother = problem.with_alpha(alpha)"),

@@ -133,7 +133,7 @@ def test_many_rows_are_ranked_block_by_block(monkeypatch):
     X, y = curved(np.random.default_rng(4), 60)
     model = ConformalQuantileRegressor(LinearQuantiles(), method="cross", random_state=0).fit(X, y)
     at_once = model.predict_quantile(X, [0.1, 0.9]), model.predict_interval(X)
-    monkeypatch.setattr("mercer.estimators.conformal.BLOCK", 7 * 60)
+    monkeypatch.setattr("mercer.estimators.conformal.SCORE_ENTRIES", 7 * 60)
     np.testing.assert_allclose(model.predict_quantile(X, [0.1, 0.9]), at_once[0], rtol=1e-12)
     np.testing.assert_allclose(model.predict_interval(X), at_once[1], rtol=1e-12)
 

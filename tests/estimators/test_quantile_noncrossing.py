@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import CostSensitiveClassifier, KernelQuantileRegressor, KernelQuantileRegressorCV
-from mercer.estimators import noncrossing
+from mercer.estimators import monotone_fit
 from mercer.exceptions import MercerError, UnsupportedError
 from mercer.kernels import Gaussian, Laplacian, Matern
 from mercer.losses import WeightedHuber
@@ -117,7 +117,7 @@ def test_a_guarantee_holds_on_the_whole_box(x, y, settings):
 
 
 def test_a_guarantee_that_is_not_optimal_holds_and_says_so(monkeypatch):
-    monkeypatch.setattr(noncrossing, "ROUNDS", 1)
+    monkeypatch.setattr(monotone_fit, "ROUNDS", 1)
     with pytest.warns(ConvergenceWarning, match=r"relative duality gap .* tol = 1e-05 was not reached"):
         model = regressor(noncrossing="guarantee", tol=1e-5).fit(X, Y)
     assert model.relative_gap_ > 1e-5

@@ -184,7 +184,7 @@ def test_blocks_do_not_change_the_matrix(d, monkeypatch):
     X, Z = rng.normal(size=(150, d)), rng.normal(size=(70, d))
     X[140] = X[3]
     expected = cdist(X, X, "sqeuclidean"), cdist(X, Z, "sqeuclidean")
-    monkeypatch.setattr(distances, "BLOCK", 64)  # many blocks of rows
+    monkeypatch.setattr(distances, "DISTANCE_ENTRIES", 64)  # many blocks of rows
     for kernel, exact in (
         (Gaussian(0.1), lambda r: np.exp(-0.1 * r)),
         (Matern(0.5, 2.0), lambda r: np.exp(-(r**0.5) / 2)),

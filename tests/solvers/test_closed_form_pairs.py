@@ -28,9 +28,9 @@ def route(request, monkeypatch):
     if request.param != "direct":
         monkeypatch.setattr(pair_kronecker, "FEW_PAIRS", 1)
     if request.param != "dense":
-        monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
+        monkeypatch.setattr(observed, "DENSE_ENTRIES", 1)
     if request.param in ("block", "dense"):
-        monkeypatch.setattr(observed, "PATIENCE", 2)
+        monkeypatch.setattr(observed, "JUDGED_STEPS", 2)
         monkeypatch.setattr(observed, "_price", lambda features: 0.0)
         monkeypatch.setattr(observed, "BLOCK_SIZE", 40)
     return request.param
@@ -148,7 +148,7 @@ def test_a_mask_of_everything_is_no_mask(intercept):
 
 
 def test_the_gap_asked_for_is_reached_in_no_more_steps_than_needed(monkeypatch):
-    monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
+    monkeypatch.setattr(observed, "DENSE_ENTRIES", 1)
     X, theta, w, Y, s = grid("windows", n=60, m=30)
     measure = Measure(theta, w)
     gram = Decomposable(Gaussian(2.0), Gaussian(6.0)).bind(measure).gram(X)
@@ -189,7 +189,7 @@ def test_an_exact_block_saves_steps_with_windows(monkeypatch):
     measure = Measure(theta, w)
     gram = Decomposable(Gaussian(10.0), Gaussian(30.0)).bind(measure).gram(X)
     problem = DualProblem(gram, Square(), Y, measure, 1e-6)
-    monkeypatch.setattr(observed, "FEW_ENTRIES", 1)
+    monkeypatch.setattr(observed, "DENSE_ENTRIES", 1)
     steps = {}
     for price in (0.0, np.inf):
         monkeypatch.setattr(observed, "_price", lambda features, price=price: price)

@@ -39,7 +39,7 @@ LEVELS = np.concatenate([[0.001, 0.0025], np.arange(1, 200) / 200, [0.9975, 0.99
 #: levels of the score
 SCORED = np.arange(1, 20) / 20
 #: numbers that are ranked at once
-BLOCK = 4_000_000
+SCORE_ENTRIES = 4_000_000
 
 
 class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -452,7 +452,7 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
     if len(curves) == 1:
         return move(curves[0], np.sort(scores[0])[index])
     n = sum(map(len, scores))
-    step = max(1, BLOCK // n)
+    step = max(1, SCORE_ENTRIES // n)
     blocks = []
     for start in range(0, len(curves[0]), step):
         moved = [move(each[start : start + step], score) for each, score in zip(curves, scores, strict=True)]

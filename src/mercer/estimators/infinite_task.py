@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from mercer.backend import as_like, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
-from mercer.estimators.noncrossing import DURING_FIT, MonotoneFit, check_noncrossing
+from mercer.estimators.monotone_fit import MonotoneFit
+from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
 from mercer.exceptions import parameter_error
 from mercer.interpolation import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel

@@ -15,7 +15,7 @@ __all__ = ["assemble", "column_sum", "city_block_distances", "scale_points", "sq
 
 Array = Any
 #: entries of a block, small enough for the cache
-BLOCK = 2**17
+DISTANCE_ENTRIES = 2**17
 #: up to so many columns differences are taken directly; beyond, a matrix product is faster
 DIRECT_COLUMNS = 16
 #: squared distances below this part of ‖x‖² have lost too many digits in ‖x‖² + ‖z‖² − 2⟨x, z⟩
@@ -36,7 +36,7 @@ def assemble(block: Callable[[Array, Array], Array], X: Array, Z: Array) -> Arra
     start = 0
     while start < n:
         first = start if Z is X else 0
-        stop = min(n, start + max(fewest, BLOCK // max(1, m - first)))
+        stop = min(n, start + max(fewest, DISTANCE_ENTRIES // max(1, m - first)))
         values = block(X[start:stop], Z[first:])
         matrix[start:stop, first:] = values
         if Z is X:

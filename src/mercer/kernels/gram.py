@@ -8,11 +8,10 @@ import numpy as np
 
 from mercer.backend import as_like, is_numpy
 from mercer.linalg import PSD, LinearOperator, congruence
+from mercer.linalg.memory import BLOCK_BYTES
 
 __all__ = ["KernelGram", "gram_product", "kernel_product"]
 
-#: size in bytes of the blocks of kernel values that are made, used and thrown away
-BLOCK_BYTES = 2**25
 #: least number of blocks of a symmetric product: one block would be evaluated whole
 PARTS = 8
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from mercer._params import check_number
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["memory_budget", "memory_limit", "require_memory"]
+__all__ = ["BLOCK_BYTES", "memory_budget", "memory_limit", "require_memory"]
 
 #: share of the memory of the machine that an operation may take
-SHARE = 0.5
+MACHINE_SHARE = 0.5
+#: size in bytes of blocks of numbers that are made, used and thrown away
+BLOCK_BYTES = 2**25
 #: what is assumed where the machine does not tell, in bytes
 UNKNOWN = 2**33
 #: where Linux says how much memory a container may take
@@ -36,7 +38,7 @@ def memory_budget() -> int:
     1073741824
     """
     limit = _limit.get()
-    return int(SHARE * _machine_memory()) if limit is None else limit
+    return int(MACHINE_SHARE * _machine_memory()) if limit is None else limit
 
 
 @contextmanager

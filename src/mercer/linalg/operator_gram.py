@@ -13,12 +13,10 @@ from mercer.exceptions import DataError
 from mercer.linalg.eigen import congruence
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Gram
+from mercer.linalg.memory import BLOCK_BYTES
 from mercer.linalg.operators import PSD, LinearOperator, LowRank
 
 __all__ = ["FeatureGram", "OperatorGram", "SumGram"]
-
-#: bytes of kernel values that are made, used and thrown away
-BLOCK_BYTES = 2**25
 
 
 class OperatorGram(FlatGram):

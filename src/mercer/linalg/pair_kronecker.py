@@ -48,6 +48,7 @@ class PairKronecker(Kronecker):
 
     def __init__(self, pairs: PairGram, matrix: Any, left_weights: Any = None, right_weights: Any = None) -> None:
         super().__init__(pairs, matrix, left_weights, right_weights)
+        self.left: PairGram
         self._factors: tuple[float, PairFactors] | None = None
 
     @property

@@ -12,13 +12,11 @@ import numpy as np
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError
 from mercer.linalg import Gram, OperatorGram
+from mercer.linalg.memory import BLOCK_BYTES
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel
 
 __all__ = ["BoundMatrixKernel", "MatrixExpansion", "MatrixValuedKernel"]
-
-#: bytes of kernel values that are made, used and thrown away
-BLOCK_BYTES = 2**25
 
 
 class MatrixValuedKernel(OperatorValuedKernel):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FaceMorphDisplay"]
 
 #: width of the gap between faces, as a share of their width
-GAP = 0.12
+FACE_GAP = 0.12
 
 
 class FaceMorphDisplay:
@@ -121,7 +121,7 @@ class FaceMorphDisplay:
         width, height = high - low
         new = ax is None
         ax = stage(ax)
-        steps = (1 + GAP) * width * np.arange(len(faces))
+        steps = (1 + FACE_GAP) * width * np.arange(len(faces))
         shifts = np.column_stack([steps, np.zeros(len(faces))])
         self.references_ = [] if behind is None else [self._draw(ax, behind[0] + shift, PALE, 1.0) for shift in shifts]
         self.faces_ = [self._draw(ax, face + shift, NAVY, 1.3) for face, shift in zip(faces, shifts, strict=True)]
@@ -132,7 +132,7 @@ class FaceMorphDisplay:
         ]
         ax.spines[:].set_visible(False)
         ax.set(xticks=[], yticks=[], aspect="equal")
-        ax.set_xlim(low[0] - GAP * width / 2, high[0] + steps[-1] + GAP * width / 2)
+        ax.set_xlim(low[0] - FACE_GAP * width / 2, high[0] + steps[-1] + FACE_GAP * width / 2)
         ax.set_ylim(high[1] + 0.2 * height, low[1] - 0.04 * height)  # pictures have their origin at the top
         self.ax_, self.figure_ = ax, ax.figure
         if new:

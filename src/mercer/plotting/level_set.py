@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LevelSetDisplay"]
 
 #: levels that are drawn where none are given, as far as they were trained on
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+SHOWN_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class LevelSetDisplay:
@@ -99,7 +99,7 @@ class LevelSetDisplay:
         known, known_inner = reach(estimator, X, "decision_functions")
         trained = trained_levels(known)
         if levels is None:
-            levels = LEVELS if trained is None else np.clip(LEVELS, trained[0], trained[-1])
+            levels = SHOWN_LEVELS if trained is None else np.clip(SHOWN_LEVELS, trained[0], trained[-1])
         levels = check_outlier_levels(cls.__name__, levels)
         margin = 0.12 * np.ptp(data, axis=0)
         low, high = data.min(axis=0) - margin, data.max(axis=0) + margin

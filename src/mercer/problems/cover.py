@@ -31,7 +31,7 @@ MOST_INPUTS = 40_000
 #: most points of the grid of θ
 MOST_LEVELS = 2_000
 #: entries of slopes that are made at a time
-BLOCK = 2**22
+SLOPE_ENTRIES = 2**22
 
 
 def check_cover(kernel: Kernel, output_kernel: Kernel, dimension: int) -> None:
@@ -99,7 +99,7 @@ class Cover:
         error_levels = _third_derivative(h) / 8 * step**2 * norm
         lowest: Any = np.full(theta.size, np.inf)
         where: Any = np.zeros(theta.size, dtype=int)
-        rows = max(1, BLOCK // max(theta.size, len(h.X)))
+        rows = max(1, SLOPE_ENTRIES // max(theta.size, len(h.X)))
         for start in range(0, len(inputs), rows):
             slopes = h.kernel(inputs[start : start + rows], h.X) @ sections
             index = slopes.argmin(axis=0)

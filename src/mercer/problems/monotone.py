@@ -21,7 +21,7 @@ from mercer.problems.zero_sum import zero_sum
 __all__ = ["SlopedIntercept", "monotone_problem"]
 
 #: beyond the bounds of any dual variable
-FAR = 1e30
+BEYOND_BOUNDS = 1e30
 
 
 def monotone_problem(
@@ -165,7 +165,9 @@ class SlopedIntercept(Intercept):
         balance = -(self.slopes @ (slope_weights * (problem.sample_weight @ slopes))) / weights
         balance = balance / problem.sample_weight[:n].sum()
         share = base.sample_weight / n
-        reach = np.where(balance > 0, *(share @ prox(np.full_like(values, end)) for end in (FAR, -FAR)))
+        reach = np.where(
+            balance > 0, *(share @ prox(np.full_like(values, end)) for end in (BEYOND_BOUNDS, -BEYOND_BOUNDS))
+        )
         beyond = np.abs(balance) > np.abs(reach)  # sums that the bounds of the values cannot balance
         shrink = (1 - 1e-9) * float(np.min(np.abs(reach[beyond] / balance[beyond]))) if np.any(beyond) else 1.0
         balanced, _ = zero_sum(prox, values, base.sample_weight, base.measure, pointwise=True, mean=shrink * balance)

@@ -18,7 +18,7 @@ from mercer.solvers.reduction import FIRST_SHARE, Reduced, prepared, solve_reduc
 __all__ = ["InteriorPoint"]
 
 #: steps without a smaller gap or complementarity after which rounding is said to have won
-PATIENCE = 8
+STALLED_STEPS = 8
 #: attempts per step to lengthen it by moving outlying products towards the central path
 CENTRALITY_CORRECTIONS = 2
 
@@ -85,8 +85,8 @@ class InteriorPoint(Solver):
                 best, best_seen, b = A, certificate, running
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
-            if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= PATIENCE:
-                return Reduced(best, n_iter, best_seen.relative_gap, since >= PATIENCE, b)
+            if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= STALLED_STEPS:
+                return Reduced(best, n_iter, best_seen.relative_gap, since >= STALLED_STEPS, b)
             n_iter += 1
             if not state.step():
                 return Reduced(best, n_iter, best_seen.relative_gap, True, b)

@@ -19,7 +19,7 @@ from mercer.solvers.reduction import prepared
 __all__ = ["LBFGS"]
 
 #: part of the kernel that is left out, in units of tol
-SHARE = 1e-2
+LEFT_OUT_SHARE = 1e-2
 
 
 @dataclass(eq=False, repr=False)
@@ -65,11 +65,13 @@ class LBFGS(Solver):
             )
 
     def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, SHARE * self.tol)
+        return prepared(problem, LEFT_OUT_SHARE * self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         problem = self.prepare(problem)
-        run = _Run(problem, problem.gram.spectral(problem.tolerance(SHARE * self.tol)), monitor, self.check_every)
+        run = _Run(
+            problem, problem.gram.spectral(problem.tolerance(LEFT_OUT_SHARE * self.tol)), monitor, self.check_every
+        )
         options = {"maxcor": self.memory, "maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": 0, "gtol": 0}
         last = minimize(
             run.objective, run.start(init), jac=True, method="L-BFGS-B", callback=run.after_step, options=options
@@ -77,7 +79,7 @@ class LBFGS(Solver):
         n_iter = max(run.count, 1)
         monitor.done(n_iter, run.look(last.x))
         status = "max_iter" if run.count >= self.max_iter else "stalled"
-        return monitor.result(*run.best, n_iter, "stopped" if monitor.stopped else status)
+        return monitor.result(run.A, run.certificate, n_iter, "stopped" if monitor.stopped else status)
 
 
 class _Run:
@@ -86,7 +88,8 @@ class _Run:
     def __init__(self, problem: DualProblem, spectral: Spectral, monitor: Monitor, check_every: int) -> None:
         self.problem, self.primal = problem, PrimalProblem(problem, spectral)
         self.monitor, self.check_every, self.count = monitor, check_every, 0
-        self.best: tuple[Any, Certificate] | None = None
+        self.A: Any = None
+        self.certificate: Any = None
 
     def start(self, init: Any) -> np.ndarray:
         """The coordinates of a dual array, zeros without one, and the intercept."""
@@ -113,8 +116,8 @@ class _Run:
         if self.problem.loss.has_conjugate:
             A = self.problem.feasible(A)
             certificate = self.problem.certificate(A)
-        if self.best is None or certificate.relative_gap < self.best[1].relative_gap:
-            self.best = A, certificate
+        if self.certificate is None or certificate.relative_gap < self.certificate.relative_gap:
+            self.A, self.certificate = A, certificate
         return certificate
 
     def after_step(self, intermediate_result: Any) -> None:

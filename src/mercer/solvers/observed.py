@@ -18,14 +18,14 @@ from mercer.solvers.reduction import STORED_AT_ONCE
 __all__ = ["feature_share", "solve_observed"]
 
 #: part of the kernel to leave out first, in units of √tol: an error of this size costs its square in the gap
-FIRST_SHARE = 0.1
+FEATURE_SHARE = 0.1
 #: steps with the diagonal preconditioner before its rate is judged; about as many are needed with an exact block
-PATIENCE = 12
+JUDGED_STEPS = 12
 #: largest exact block of the preconditioner, and the least D that is worth a place in it
 BLOCK_SIZE = 1000
 BLOCK_LEAST = 0.05
 #: observed entries up to which a dense factorisation is taken where conjugate gradients are slow
-FEW_ENTRIES = 2000
+DENSE_ENTRIES = 2000
 #: time of an operation on the block in units of one in a step
 BLOCK_PRICE = 1.5
 
@@ -58,7 +58,7 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = 
 
 def feature_share(tol: float) -> float:
     """Return the part of the kernel that features leave out first for a gap of ``tol``, in units of the problem."""
-    return FIRST_SHARE * math.sqrt(tol)
+    return FEATURE_SHARE * math.sqrt(tol)
 
 
 class _System:
@@ -103,7 +103,7 @@ class _System:
         if is_numpy(self.problem.Y):
             stop.patience = _price(self.features)
         beta, n_iter = run(diagonal, beta, max_iter)
-        if stop.slow and self.count <= FEW_ENTRIES:
+        if stop.slow and self.count <= DENSE_ENTRIES:
             return gram.unwhiten(self.dense_solution()), n_iter + 1
         if stop.slow and n_iter < max_iter:
             stop.patience = math.inf
@@ -161,10 +161,10 @@ class _Stop:
         return reached or self.slow
 
     def _slow(self) -> bool:
-        if math.isinf(self.patience) or len(self.gaps) <= PATIENCE or len(self.gaps) % 4:
+        if math.isinf(self.patience) or len(self.gaps) <= JUDGED_STEPS or len(self.gaps) % 4:
             return False
-        before, now = self.gaps[-PATIENCE // 2 - 1], self.gaps[-1]
-        rate = math.log(before / now) / (PATIENCE // 2) if 0 < now < before else 0.0
+        before, now = self.gaps[-JUDGED_STEPS // 2 - 1], self.gaps[-1]
+        rate = math.log(before / now) / (JUDGED_STEPS // 2) if 0 < now < before else 0.0
         return rate * self.patience < math.log(now / self.goal)
 
 
@@ -242,4 +242,4 @@ def _leading(features: ThinFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
 def _price(features: ThinFeatures) -> float:
     """Return how many steps may remain before an exact block is worth its time, in steps."""
     sizes = [int(counts.sum()) for _, counts in _leading(features)]
-    return PATIENCE + BLOCK_PRICE * sum((features.n_rows + size / 3) * size**2 for size in sizes) / features.work
+    return JUDGED_STEPS + BLOCK_PRICE * sum((features.n_rows + size / 3) * size**2 for size in sizes) / features.work

@@ -18,7 +18,7 @@ from mercer.solvers.spectral_filter import ACCURACY, CompressedSpectrum, compres
 __all__ = ["OutputSpectrum", "RidgePath", "check_alphas", "input_basis", "output_spectrum"]
 
 #: numbers of one working array of the leave-one-out pass, so that a few of them stay small
-BLOCK_ENTRIES = 2**21
+WORKING_ENTRIES = 2**21
 #: output eigenvalues within this factor share their interpolation nodes
 GROUP_RATIO = 8.0
 #: trace of the input Gram that thin eigenbases leave out, in units of the smallest λn/τ
@@ -223,7 +223,7 @@ class RidgePath:
         for a, k, weights in spectrum.blocks:
             room_parts[k] = weights.T @ self._squares[a]
         total = np.zeros(len(self.alphas))
-        step = max(1, BLOCK_ENTRIES // (n * (size + 2 * len(self.alphas))))
+        step = max(1, WORKING_ENTRIES // (n * (size + 2 * len(self.alphas))))
         for start in range(group.start, group.stop, step):
             columns = slice(start, min(start + step, group.stop))
             residual_parts = np.empty((columns.stop - start, size, n))

@@ -66,5 +66,5 @@ class RidgeStep:
     def __call__(self, r: Any) -> Any:
         """Return the minimiser for an (n, m) array r."""
         N, nu = self.correction(self.spectral.analyse(r), self.problem.sample_weight @ r)
-        smooth = r - self.spectral.synthesise(N)
-        return smooth if nu is None else smooth - self.problem.intercept.effect(nu)[None, :]
+        rough, intercept = r - self.spectral.synthesise(N), self.problem.intercept
+        return rough if intercept is None else rough - intercept.effect(nu)[None, :]

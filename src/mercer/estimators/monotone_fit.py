@@ -1,0 +1,129 @@
+"""Fits whose functions h(x) + b do not fall in θ: by a price, by constraints at anchors, or on a whole box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.backend import require_numpy, to_numpy
+from mercer.exceptions import UnsupportedError
+from mercer.interpolation import interpolation_slopes, refine
+from mercer.losses import Loss
+from mercer.measures import Measure
+from mercer.operator_valued import BoundKernel
+from mercer.problems import Certificate, DualProblem, monotone_problem
+from mercer.problems.cover import Cover, check_cover
+from mercer.solvers import SolverResult
+
+__all__ = ["MonotoneFit"]
+
+#: least number of cells of Θ in which slopes are looked at: just inside both ends and in the middle (Simpson's rule)
+LEAST_CELLS = 8
+PLACES = np.array([1e-6, 0.5, 1 - 1e-6])
+SHARES = np.array([1, 4, 1]) / 6
+#: anchors of a guarantee to start from, by number of columns, and rounds of adding more
+FIRST_ANCHORS = {1: 33, 2: 9}
+ROUNDS = 10
+#: rounds after which slopes are looked at in cells half as wide
+ROUNDS_PER_REFINEMENT = 4
+#: share of the tolerance of a guarantee that is left to the solver; the rest is for what lies between anchors
+SOLVER_SHARE = 0.3
+
+
+class MonotoneFit:
+    """The monotone problem on the rows X and, perhaps, further anchors; solved to a gap of ``tol``."""
+
+    def __init__(
+        self, bound: BoundKernel, loss: Loss, X: Any, Y: Any, weight: Any, alpha: float, fit_intercept: bool
+    ) -> None:
+        require_numpy("noncrossing", "Use noncrossing='rearrange' or None for arrays of other libraries.", X)
+        if not loss.pointwise:
+            raise UnsupportedError(f"Slopes are constrained for pointwise losses; {loss!r} is not.")
+        self.grid = refine(bound.measure.locations, LEAST_CELLS + 1)
+        self._set_slopes(bound)
+        self.loss, self.X, self.Y, self.weight = loss, X, to_numpy(Y), weight
+        self.alpha, self.fit_intercept = alpha, fit_intercept
+
+    def _set_slopes(self, bound: BoundKernel) -> None:
+        widths = np.diff(self.grid)
+        points = self.grid[:-1, None] + widths[:, None] * PLACES
+        self.slopes = Measure(points.ravel(), np.outer(widths / widths.sum(), SHARES).ravel())
+        self.bound: Any = bound.with_slopes(self.slopes.points)
+
+    def refine_slopes(self) -> None:
+        """Look at slopes in cells half as wide."""
+        self.grid = refine(self.grid, 2 * len(self.grid) - 1)
+        self._set_slopes(self.bound)
+
+    def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[DualProblem, np.ndarray]:
+        """Return the problem with slopes at all rows, and its rows; anchors are further inputs."""
+        rows = self.X if anchors is None else np.concatenate([self.X, anchors])
+        natural = np.diag(self.bound.output_kernel.derivative(self.slopes.points, None, (1, 1)))
+        problem = monotone_problem(
+            self.bound.gram(rows),
+            self.loss,
+            self.Y,
+            self.bound.measure,
+            self.alpha,
+            self.slopes,
+            price,
+            np.maximum(natural, 1e-12 * natural.max()) if natural.max() > 0 else np.ones_like(natural),
+            self.weight,
+            self.fit_intercept,
+        )
+        return problem, rows
+
+    def guarantee(self, solve: Any, tol: float) -> tuple[DualProblem, np.ndarray, SolverResult]:
+        """Solve for h + b that rises on the whole box of X, adding anchors until the gap is within ``tol``.
+
+        Constraints at anchors relax the problem with constraints everywhere, so that the dual value of the former is a
+        lower bound for the latter; b, made steeper by what a cover of the box asks for, gives an upper bound.
+        """
+        check_cover(self.bound.kernel, self.bound.output_kernel, self.X.shape[1])
+        cover = Cover(self.X.min(axis=0), self.X.max(axis=0), np.unique(self.bound.measure.locations))
+        anchors = cover.inputs(FIRST_ANCHORS[self.X.shape[1]])
+        middles = (cover.nodes[:-1] + cover.nodes[1:]) / 2
+        slopes_of_b = interpolation_slopes(self.bound.measure.locations, middles)
+        for remaining in reversed(range(ROUNDS)):
+            problem, rows = self.problem(math.inf, anchors)
+            result = solve(problem, SOLVER_SHARE * tol)
+            coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
+            lowest, where = cover.lowest_slopes(self.bound.expand(rows, coef), _accuracy(problem, result, tol))
+            rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
+            intercept: Any = problem.intercept  # a SlopedIntercept, as the price is infinite
+            b = intercept.steeper(result.intercept, middles, rise)
+            risks = (problem.risk(H, offset) for offset in (b, result.intercept))
+            objective = result.objective + next(risks) - next(risks)
+            certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
+            if certificate.relative_gap <= tol or not remaining:
+                break
+            anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
+            if remaining % ROUNDS_PER_REFINEMENT == 0:
+                self.refine_slopes()
+        return problem, rows, _with(result, certificate, tol)
+
+
+def _accuracy(problem: DualProblem, result: SolverResult, tol: float) -> float:
+    """Return an error of slopes that costs about a tenth of ``tol``: raising b by ε costs ε times a mean of |α|."""
+    base: Any = problem.values
+    n, m = base.shape
+    values = result.coef[:n, :m]
+    mean = math.sqrt(base.inner(values, values) / n)
+    return 0.1 * tol * max(result.objective, 1e-6 * problem.null_model[0]) / mean if mean > 0 else base.unit
+
+
+def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverResult:
+    """Return the result with another certificate, which decides whether it has converged."""
+    status = "converged" if certificate.relative_gap <= tol else "anchors"
+    return replace(
+        result,
+        intercept=certificate.intercept,
+        objective=certificate.primal,
+        gap=certificate.gap,
+        relative_gap=certificate.relative_gap,
+        status=status,
+        solver=result.solver.replace(tol=tol),
+    )
