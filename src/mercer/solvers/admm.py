@@ -89,7 +89,7 @@ class ADMM(Solver):
         ridge = RidgeStep(problem, spectral)
         unit, A, U = _first_guess(problem, ridge, init)
         sweep = _Sweep(problem, spectral, self.relaxation, self.rho * unit)
-        T = A - U / sweep.rho  # which stays where it is when A is optimal and U its prediction
+        T = A - U / sweep.rho  # z + u with z = A and u = −U/ρ: a fixed point where A is optimal and U = h_A + b
         sweep.start(T)
         aim = 0.9 if problem.loss.smooth or not problem.fit_intercept else WORTH_A_SORT
         looks = _Looks(n_iter, aim * self.tol, **(QUICK if like_square(problem) else SLOW))
