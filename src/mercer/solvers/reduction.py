@@ -11,8 +11,8 @@ from mercer.solvers.base import Monitor, SolverResult
 
 __all__ = ["FIRST_SHARE", "Reduced", "prepared", "solve_reduced"]
 
-#: part of the kernel to leave out first, in units of tol. The error of predictions that it allows is a bound for the worst
-#: dual array (DualProblem.tolerance); those met in practice have an error some ten times smaller
+#: part of the kernel to leave out first, in units of tol: the error of predictions that it allows is that of the worst
+#: dual array (DualProblem.tolerance), far above what solutions have, and where it is not the basis is refined
 FIRST_SHARE = 1.0
 #: bytes up to which a Gram matrix is stored at once: certificates need all of it, and columns one by one cost more
 STORED_AT_ONCE = 8 * 1000**2
