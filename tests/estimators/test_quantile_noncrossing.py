@@ -413,7 +413,8 @@ def test_other_arrays_are_refused_with_what_works(name):
 
 def test_the_price_is_not_looked_at_where_it_is_not_used():
     for name in ("rearrange", "constraint", None):
-        regressor(noncrossing=name, crossing_penalty=-1.0).fit(X, Y)
+        odd, usual = (regressor(noncrossing=name, crossing_penalty=price).fit(X, Y) for price in (-1.0, 1.0))
+        np.testing.assert_array_equal(odd.predict(X), usual.predict(X))
 
 
 @pytest.mark.parametrize("noncrossing", ["penalty", "constraint"])

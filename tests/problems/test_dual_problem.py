@@ -93,8 +93,7 @@ def test_gap_vanishes_at_the_optimum_of_cvxpy(loss, intercept):
     minimise(total_loss(loss, data, U) + data.alpha / 2 * cp.sum_squares(B), [tie])
     A = tie.dual_value / weights_of(data)
     problem = data.problem(loss)
-    gaps = [problem.certificate(problem.feasible(sign * A)).relative_gap for sign in (1, -1)]
-    assert min(gaps) < 1e-6
+    assert problem.certificate(problem.feasible(A)).relative_gap < 1e-6
     assert problem.certificate(problem.feasible(0 * A)).relative_gap > 1e-2
 
 
