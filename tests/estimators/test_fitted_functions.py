@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from mercer.operator_valued import (
     FeatureExpansion,
     HarmonicBasis,
     KernelExpansion,
+    MatrixValuedKernel,
     OperatorValuedKernel,
     ScatteredExpansion,
 )
@@ -339,3 +341,15 @@ def test_intercept_functions():
     nodes = RNG.random((4, 2))
     plane = InterceptFunction(np.arange(4.0), Measure(nodes, np.ones(4)))
     np.testing.assert_allclose(plane.evaluate(nodes), np.arange(4.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [KernelQuantileRegressor, CostSensitiveClassifier])
+def test_kernels_of_vectors_are_refused_where_levels_are_asked_for(estimator):
+    @dataclass(eq=False, repr=False)
+    class Vectors(MatrixValuedKernel):
+        def blocks(self, X, Z):
+            return Gaussian(1.0)(X, Z)[:, :, None, None] * np.eye(20)
+
+    x = np.linspace(0, 1, 12)[:, None]
+    with pytest.raises(ParameterTypeError, match=r"functions are known at every .*Decomposable"):
+        estimator(kernel=Vectors()).fit(x, np.arange(12) % 2)

@@ -13,7 +13,8 @@ from mercer.estimators.grid_curves import GridCurves
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.sample import Sample
 from mercer.estimators.scattered_curves import ScatteredCurves
-from mercer.kernels import Gaussian
+from mercer.exceptions import UnsupportedError
+from mercer.kernels import Gaussian, Identity
 from mercer.losses import Huber, Square
 from mercer.measures import Measure
 from mercer.operator_valued import HarmonicBasis
@@ -182,3 +183,11 @@ def test_mean_functions():
     np.testing.assert_allclose(on_grid().intercept_function(b).slope(middle[:, None]), 1 / (GRID[1] - GRID[0]))
     np.testing.assert_allclose(scattered().intercept_function(np.array([3.0])).evaluate(GRID[:, None]), 3.0)
     np.testing.assert_allclose(scattered().intercept_function(np.array([3.0])).slope(GRID[:, None]), 0.0)
+
+
+def test_objects_have_no_other_output_kernel():
+    objects = GramOutputs.from_gram([[2.0, 1.0], [1.0, 2.0]])
+    objects.bind(Gaussian(1.0), Identity())
+    for arguments in ({"output_kernel": Gaussian(1.0)}, {"output_matrix": np.eye(2)}):
+        with pytest.raises(UnsupportedError, match="leave output_kernel and output_matrix out"):
+            objects.bind(Gaussian(1.0), **arguments)

@@ -10,7 +10,7 @@ from cvxpy_primal import HINGES, LOSSES, Data, factor, make, minimise, reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.exceptions import MercerError
+from mercer.exceptions import MercerError, ParameterError
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
 from mercer.measures import Measure
@@ -374,6 +374,13 @@ BAD = [
 def test_errors(change, message):
     with pytest.raises(MercerError, match=message):
         Data(**{**make().__dict__, **change}).problem(Pinball())
+
+
+def test_names_of_losses_are_refused():
+    data = make()
+    gram = Kronecker(Dense(data.left), Dense(data.right))
+    with pytest.raises(ParameterError, match=r"DualProblem: loss must be a Loss; got 'square'.*Square\(\)"):
+        DualProblem(gram, "square", data.Y, Measure(data.points, data.weights), 0.1)
 
 
 def test_infinite_targets_are_refused():

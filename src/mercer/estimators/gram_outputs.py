@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.backend import require_numpy
+from mercer.backend import to_numpy
 from mercer.estimators.grid_curves import GridCurves
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Identity, Kernel
@@ -47,8 +47,7 @@ class GramOutputs(GridCurves):
     @classmethod
     def from_gram(cls, gram: np.ndarray) -> Self:
         """Return the outputs with the Gram matrix K_Y, symmetric and positive semi-definite, of shape (n, n)."""
-        require_numpy("GramOutputs", "Convert the Gram matrix to NumPy.", gram)
-        gram = np.asarray(gram, dtype=float)
+        gram = np.asarray(to_numpy(gram), dtype=float)
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not len(gram) or not np.all(np.isfinite(gram)):
             raise DataError(f"GramOutputs: a Gram matrix is square, with finite entries; got shape {gram.shape}.")
         if np.max(np.abs(gram - gram.T)) > ASYMMETRY * np.max(np.abs(gram)):
@@ -59,13 +58,22 @@ class GramOutputs(GridCurves):
         rank = factor.shape[1]
         return cls(factor, Measure(np.arange(float(rank)), np.ones(rank)), 1, 2, located=False)
 
-    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:
+    def bind(
+        self, kernel: Kernel, output_kernel: Any = None, output_matrix: Any = None, fit_intercept: bool = False
+    ) -> Any:
         """Return the kernel k_X times the identity of the space of k_Y; there is no other output kernel."""
+        if not (output_kernel is None or isinstance(output_kernel, Identity)) or output_matrix is not None:
+            raise UnsupportedError(
+                "GramOutputs: the output kernel is the identity of the space of k_Y; leave output_kernel and "
+                "output_matrix out."
+            )
         return super().bind(kernel, Identity(), None, fit_intercept)
 
-    def pose(self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any, fit_intercept: bool) -> DualProblem:
+    def pose(
+        self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any = None, fit_intercept: bool = False
+    ) -> DualProblem:
         """Return the problem whose rows are the vectors φ(y_i)."""
-        if not loss.of_norms:
+        if isinstance(loss, Loss) and not loss.of_norms:
             raise UnsupportedError(
                 f"GramOutputs: {loss!r} is a loss of single coordinates, and objects behind a Gram matrix have none. "
                 "Take a loss of norms, for instance Huber(1.0, 'norm')."

@@ -70,6 +70,10 @@ class InfiniteTaskEstimator(CertifiedEstimator):
     def _operator_valued_kernel(self, X, measure) -> BoundKernel:
         """Return K, bound to the measure, with numbers for all its parameters."""
         if isinstance(self.kernel, OperatorValuedKernel):
+            if not self.kernel.continuous:
+                allowed = f"a kernel whose functions are known at every {self._theta}"
+                hint = f"The outputs of this one are vectors. For {self._theta}s take Decomposable(k_X, k_Θ)."
+                raise parameter_error(self, "kernel", self.kernel, allowed, hint)
             kernel = self.kernel.adapt(X)
         else:
             kernel = Decomposable(self._adapted_kernel(X), self._given_output_kernel())

@@ -48,7 +48,9 @@ class FeatureKernel(ExplicitKernel):
     """The kernel k(x, z) = φ(x)·φ(z) for features φ of one's own.
 
     Prefer it where there are fewer features than rows, D < n: a fit stores n × D numbers in place of an n × n matrix,
-    and a model is the D × m array W of h(x) = φ(x)W, which predicts without training rows.
+    and the fitted function is h(x)(θ) = φ(x) C g(θ) with g_j(θ) = k_Θ(θ_j, θ) and C = φ(X)ᵀc of shape (D, m), which
+    needs no training rows. Sums, multiples and restrictions of such kernels are kernels without features: put them into
+    one function instead. A model can be pickled where the function can: not a lambda.
 
     Parameters
     ----------

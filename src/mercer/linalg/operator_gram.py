@@ -33,6 +33,8 @@ class OperatorGram(FlatGram):
         Inputs (NumPy).
     n_outputs : int
         p.
+    name : str, default="blocks"
+        What ``blocks`` is called in errors.
 
     Examples
     --------
@@ -45,8 +47,8 @@ class OperatorGram(FlatGram):
            [1., 2.]])
     """
 
-    def __init__(self, blocks: Callable[[Any, Any], Any], X: Any, n_outputs: int) -> None:
-        super().__init__(_BlockMatrix(blocks, X, n_outputs), (len(X), n_outputs))
+    def __init__(self, blocks: Callable[[Any, Any], Any], X: Any, n_outputs: int, name: str = "blocks") -> None:
+        super().__init__(_BlockMatrix(blocks, X, n_outputs, name), (len(X), n_outputs))
 
 
 class FeatureGram(FlatGram):
@@ -93,9 +95,9 @@ class _BlockMatrix(LinearOperator):
 
     tags = PSD
 
-    def __init__(self, blocks: Callable[[Any, Any], Any], X: np.ndarray, p: int, scale: Any = None) -> None:
+    def __init__(self, blocks: Callable[[Any, Any], Any], X: np.ndarray, p: int, name: str, scale: Any = None) -> None:
         require_numpy("OperatorGram", "Convert X with numpy.asarray.", X)
-        self.blocks, self.X, self.p, self.scale = blocks, X, p, scale
+        self.blocks, self.X, self.p, self.name, self.scale = blocks, X, p, name, scale
 
     @property
     def shape(self):
@@ -111,14 +113,21 @@ class _BlockMatrix(LinearOperator):
 
     def _rows(self, first: int, stop: int) -> np.ndarray:
         """The matrix on the samples first, ..., stop − 1."""
-        values = np.asarray(self.blocks(self.X[first:stop], self.X))
-        expected = (stop - first, len(self.X), self.p, self.p)
-        if values.shape != expected:
-            raise DataError(f"OperatorGram: the kernel must return shape {expected}; got {values.shape}.")
+        values = self._values(self.X[first:stop], self.X)
         matrix = values.transpose(0, 2, 1, 3).reshape((stop - first) * self.p, -1)
         if self.scale is None:
             return matrix
         return matrix * self.scale[first * self.p : stop * self.p, None] * self.scale
+
+    def _values(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """K(x, z), or a refusal of what is no such array."""
+        values, expected = np.asarray(self.blocks(X, Z)), (len(X), len(Z), self.p, self.p)
+        if values.shape != expected:
+            raise DataError(
+                f"{self.name} must return shape (len(X), len(Z), p, p) = {expected} for p = {self.p} outputs; got "
+                f"{values.shape}. Is it bound to a measure with as many points as outputs?"
+            )
+        return values
 
     def apply(self, array):
         step = max(1, BLOCK_BYTES // max(8 * self.p**2 * len(self.X), 1))
@@ -126,13 +135,13 @@ class _BlockMatrix(LinearOperator):
         return np.concatenate(parts)
 
     def diagonal(self):
-        own = [np.diagonal(np.asarray(self.blocks(x[None, :], x[None, :]))[0, 0]) for x in self.X]
+        own = [np.diagonal(self._values(x[None, :], x[None, :])[0, 0]) for x in self.X]
         values = np.concatenate(own) if own else np.zeros(0)
         return values if self.scale is None else values * self.scale**2
 
     def column(self, index: int) -> Any:
         sample, component = divmod(index, self.p)
-        values = np.asarray(self.blocks(self.X, self.X[sample : sample + 1]))[:, 0, :, component].reshape(-1)
+        values = self._values(self.X, self.X[sample : sample + 1])[:, 0, :, component].reshape(-1)
         return values if self.scale is None else values * self.scale * self.scale[index]
 
     def _dense(self):
@@ -185,7 +194,7 @@ class _Sum(LinearOperator):
 @congruence.register
 def _(operator: _BlockMatrix, scale: Any) -> LinearOperator:
     both = scale if operator.scale is None else operator.scale * scale
-    return _BlockMatrix(operator.blocks, operator.X, operator.p, both)
+    return _BlockMatrix(operator.blocks, operator.X, operator.p, operator.name, both)
 
 
 @congruence.register

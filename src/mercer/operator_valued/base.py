@@ -34,6 +34,11 @@ class OperatorValuedKernel(Params, ABC):
         """Return a copy in which parameters that depend on the inputs, such as ``"median"``, are numbers."""
         return self.replace()
 
+    @property
+    def continuous(self) -> bool:
+        """Whether h(x) is a function of θ that is evaluated at any point, not only a vector of values at nodes."""
+        return True
+
     @abstractmethod
     def bind(self, measure: Measure, *, n_components: int | None = None) -> BoundKernel:
         """Fix what functions of θ are represented by: their values in R^p at the nodes of a measure.
@@ -117,7 +122,7 @@ class Expansion(ABC):
         ----------
         X : array of shape (n, d)
             Inputs; kernel values with the training rows where the kernel is precomputed.
-        points : array of shape (k, d)
+        points : array of shape (k, d), or (k,) on the line
             Points of Θ.
         """
 

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+import array_api_compat as compat
 import numpy as np
 import scipy.sparse
 
@@ -42,10 +43,10 @@ class SeparableExpansion(Expansion):
         return self.coef
 
     def evaluate(self, X, points):
-        return self._combine(X, self.representers.values(as_like(points, self.coef)))
+        return self._combine(X, self.representers.values(as_like(column_of(points), self.coef)))
 
     def slope(self, X, points):
-        return self._combine(X, self.representers.slopes(as_like(points, self.coef)))
+        return self._combine(X, self.representers.slopes(as_like(column_of(points), self.coef)))
 
     @property
     def norm(self):
@@ -206,10 +207,10 @@ class ScatteredExpansion(Expansion):
 
     def evaluate(self, X, points):
         """Return h(x)(θ); the observations of each row are summed first, some points at a time, O(N len(points) p)."""
-        return self._combine(X, points, self.representers.values)
+        return self._combine(X, column_of(points), self.representers.values)
 
     def slope(self, X, points):
-        return self._combine(X, points, self.representers.slopes)
+        return self._combine(X, column_of(points), self.representers.slopes)
 
     @property
     def norm(self):
@@ -235,6 +236,12 @@ class ScatteredExpansion(Expansion):
             columns = part.reshape(n, p, -1).transpose(0, 2, 1).reshape(n, -1)
             blocks.append(kernel_product(self.kernel, X, self.X, columns))
         return np.concatenate(blocks, axis=1)
+
+
+def column_of(points: Any) -> Any:
+    """Return points of Θ with a column for each coordinate: on the line a plain list of numbers will do."""
+    points = points if compat.is_array_api_obj(points) else np.asarray(points, dtype=float)
+    return points[:, None] if points.ndim == 1 else points
 
 
 def pair_gram(

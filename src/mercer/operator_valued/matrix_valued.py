@@ -45,6 +45,11 @@ class MatrixValuedKernel(OperatorValuedKernel):
            [0.199, 1.31 ]])
     """
 
+    @property
+    def continuous(self) -> bool:
+        """No: h(x) is a vector."""
+        return False
+
     @abstractmethod
     def blocks(self, X: Any, Z: Any) -> Any:
         """Return K(x_i, z_j) for the rows of two arrays, shape (len(X), len(Z), p, p); K(z, x) is K(x, z)ᵀ."""
@@ -71,7 +76,7 @@ class BoundMatrixKernel(BoundKernel):
         return False
 
     def gram(self, X: Any) -> Gram:
-        return OperatorGram(self.kernel.blocks, X, len(self.measure))
+        return OperatorGram(self.kernel.blocks, X, len(self.measure), name=f"{type(self.kernel).__name__}.blocks")
 
     def expand(self, X: Any, coef: Any) -> MatrixExpansion:
         return MatrixExpansion(self.kernel, X, coef)

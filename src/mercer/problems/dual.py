@@ -9,7 +9,7 @@ from typing import Any
 
 from mercer._params import check_number
 from mercer.backend import as_like, machine_epsilon, namespace
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
 from mercer.losses.prox import project_box
@@ -68,6 +68,8 @@ class DualProblem:
         mass: float = 1.0,
         values: DualProblem | None = None,
     ) -> None:
+        if not isinstance(loss, Loss):
+            raise parameter_error("DualProblem", "loss", loss, "a Loss", "For instance Square(), not 'square'.")
         check_number("DualProblem", "alpha", alpha, low=0)
         check_number("DualProblem", "mass", mass, low=0)
         xp = namespace(Y)
@@ -277,7 +279,10 @@ class DualProblem:
     # -- back to functions -------------------------------------------------------------------------------------
 
     def primal_coef(self, A: Any) -> Any:
-        """Return the representer coefficients c = s α w/(λn): h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ)."""
+        """Return the representer coefficients c_ij = s_i a_ij w_j/(λn), with which h(x) = Σ_i K(x, x_i) c_i.
+
+        For a decomposable kernel h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ).
+        """
         weights = as_like(self.measure.weights, A)
         return self.scale * self.sample_weight[:, None] * A * weights[None, :]
 
