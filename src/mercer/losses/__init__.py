@@ -3,6 +3,7 @@
 from mercer.losses.base import Box, Loss
 from mercer.losses.domain import BoxLoss, observed_only
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
+from mercer.losses.one_class import OneClassHinge
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
 from mercer.losses.registry import LOSSES, as_loss
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
@@ -26,4 +27,5 @@ __all__ = [
     "CostSensitiveHinge",
     "MoreauHinge",
     "WeightedMoreauHinge",
+    "OneClassHinge",
 ]
