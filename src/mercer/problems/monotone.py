@@ -122,7 +122,9 @@ class SlopedIntercept(Intercept):
         return [best] if b is None else [best, self._repaired(problem, H, b)]
 
     def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
-        raise UnsupportedError("The sums of values and slopes are coupled by the intercept: no prox is known. Use ADMM.")
+        raise UnsupportedError(
+            "The sums of values and slopes are coupled by the intercept: no prox is known. Use ADMM."
+        )
 
     @staticmethod
     def _values(problem: DualProblem) -> DualProblem:
@@ -151,7 +153,7 @@ class SlopedIntercept(Intercept):
         lift[order] = np.concatenate([[0.0], np.cumsum(highest * steps)])
         return b + lift - weights @ lift / weights.sum()
 
-    def feasible(self, problem: DualProblem, A: Any) -> Any:
+    def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
         """Return a feasible dual array near A: slopes first, then values whose sums balance them."""
         A = problem.loss.conjugate_prox(problem.Y, A, 0.0, problem.measure)
         base = self._values(problem)
