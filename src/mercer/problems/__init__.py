@@ -4,7 +4,9 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.curves import CurveLoss, curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.intercept import Intercept
+from mercer.problems.level_sets import level_coef, level_set_problem
 from mercer.problems.monotone import SlopedIntercept, monotone_problem
+from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
 
 __all__ = [
@@ -12,8 +14,12 @@ __all__ = [
     "CurveLoss",
     "DualProblem",
     "Intercept",
+    "Offsets",
+    "PenalisedOffsets",
     "PrimalProblem",
     "SlopedIntercept",
     "curve_problem",
+    "level_coef",
+    "level_set_problem",
     "monotone_problem",
 ]
