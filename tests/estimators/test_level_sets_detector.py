@@ -14,7 +14,7 @@ from mercer.interpolation import interpolation
 from mercer.kernels import Gaussian, Precomputed
 from mercer.linalg import Dense
 from mercer.measures import GaussLegendre, MonteCarlo, Points, Trapezoid
-from mercer.problems.level_sets import LevelSetProblem
+from mercer.problems import level_set_problem
 from mercer.solvers.level_sets import LevelPath
 
 RNG = np.random.default_rng(0)
@@ -72,10 +72,10 @@ def test_weights_count_as_repetitions():
         repeated.decision_functions(NEW, [0.05, 0.5]), abs=1e-10
     )
     keep = weight > 0
-    problem = LevelSetProblem(Dense(weighted.kernel_(X[keep])), weighted.measure_, weight[keep])
+    problem = level_set_problem(Dense(weighted.kernel_(X[keep])), weighted.measure_, weight[keep])
     exact = LevelPath(tol=1e-9).solve(problem)
     precise = LevelSetDetector(measure=FEW, tol=1e-9).fit(X, sample_weight=weight)
-    assert precise.offset_ == pytest.approx(exact.intercept, abs=1e-6)
+    assert precise.offset_ == pytest.approx(-exact.intercept, abs=1e-6)
     share = weight @ (weighted.decision_function(X, 0.2) < 0) / weight.sum()
     assert share == pytest.approx(0.2, abs=0.01)
 
@@ -122,7 +122,7 @@ def test_levels_between_trained_ones_are_linear_without_coupling(detector):
 
 
 def test_the_algorithm_follows_the_penalties():
-    for settings, name in (({}, "LevelPath"), ({"alpha": 0.1}, "OffsetNewton"), ({"coupling": 0.1}, "LevelSetADMM")):
+    for settings, name in (({}, "LevelPath"), ({"alpha": 0.1}, "OffsetNewton"), ({"coupling": 0.1}, "ADMM")):
         assert type(LevelSetDetector(measure=FEW, **settings).fit(X).solver_).__name__ == name
 
 

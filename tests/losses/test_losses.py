@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from mercer.exceptions import DataError
 from mercer.losses import (
     CostSensitiveHinge,
     EpsilonInsensitive,
@@ -17,6 +18,7 @@ from mercer.losses import (
     Loss,
     MoreauHinge,
     MoreauPinball,
+    OneClassHinge,
     Pinball,
     Square,
     WeightedHuber,
@@ -46,7 +48,7 @@ ROBUST = [
         for g in GEOMETRIES
     ),
 ]
-LOSSES = [Square(), *LEVELS, *ROBUST, *HINGES]
+LOSSES = [Square(), *LEVELS, *ROBUST, *HINGES, OneClassHinge()]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 
 
@@ -67,6 +69,18 @@ def one(theta, weight=1.0):
 
 def scalar(x):
     return np.array([[float(x)]])
+
+
+def test_the_one_class_hinge_weighs_shortfalls_by_the_level():
+    loss, measure = OneClassHinge(), Measure(np.array([0.1, 1.0]), np.array([0.5, 2.0]))
+    zeros = np.zeros((1, 2))
+    assert loss.value(zeros, np.array([[-3.0, 4.0]]), measure) == pytest.approx([0.5 * 3 / 0.1])
+    assert loss.value(zeros, np.array([[3.0, -4.0]]), measure) == pytest.approx([2 * 4])
+    assert np.isfinite(loss.conjugate(zeros, np.array([[10.0, 1.0]]), measure)[0])
+    assert np.isinf(loss.conjugate(zeros, np.array([[10.0, 1.1]]), measure)[0])
+    for bad in (0.0, 1.5):
+        with pytest.raises(DataError, match=r"levels must be in \(0, 1\]"):
+            loss.check_targets(zeros, one(bad))
 
 
 # ------------------ the public contract

@@ -23,6 +23,7 @@ INTERCEPTS = {
     "target": Intercept(target=np.array([1.0, -2.0, 0.5, 3.0])),
     "design": Intercept(design=RNG.normal(size=(2, M))),
     "both": Intercept(design=RNG.normal(size=(2, M)), target=np.ones(M)),
+    "penalty": Intercept(design=RNG.normal(size=(2, M)), target=np.ones(M), penalty=0.3),
 }
 
 
@@ -43,10 +44,14 @@ def test_against_the_dense_programme(name, flat, rho):
         design = np.eye(M) if intercept.design is None else intercept.design
         target = np.zeros(M) if intercept.target is None else intercept.target
         rows = (design[:, None, :] * np.outer(problem.sample_weight, MEASURE.weights)).reshape(len(design), -1)
-        system = np.block([[quadratic, rows.T], [rows, np.zeros((len(design), len(design)))]])
-        rhs = np.concatenate([linear, design @ (MEASURE.weights * target)])
-        expected = np.linalg.solve(system, rhs)[: N * M]
-        np.testing.assert_allclose(intercept.moment(problem, found), 0, atol=1e-9)
+        aim = design @ (MEASURE.weights * target)
+        if intercept.penalty:  # ‖m(α)‖²/(2pn) in the objective
+            price = intercept.penalty * N
+            expected = np.linalg.solve(quadratic + rows.T @ rows / price, linear + rows.T @ aim / price)
+        else:
+            system = np.block([[quadratic, rows.T], [rows, np.zeros((len(design), len(design)))]])
+            expected = np.linalg.solve(system, np.concatenate([linear, aim]))[: N * M]
+            np.testing.assert_allclose(intercept.moment(problem, found), 0, atol=1e-9)
     np.testing.assert_allclose(found.ravel(), expected, atol=1e-9)
 
 
@@ -56,3 +61,13 @@ def test_the_square_loss_is_one_step():
     A = RidgeStep(problem, problem.gram.spectral())(Y)
     assert problem.certificate(A).relative_gap < 1e-12
     np.testing.assert_allclose(RidgeStep(problem, problem.gram.spectral()).smooth(A), problem.predict(A), atol=1e-9)
+
+
+def test_the_multipliers_are_the_intercept_of_the_minimiser():
+    """With a penalty p, the intercept of a dual array is m(A)/(pn); that of the step is ρν."""
+    intercept = INTERCEPTS["penalty"]
+    problem = DualProblem(Kronecker(Dense(LEFT), Dense(RIGHT)), Square(), Y, MEASURE, 0.1, S, intercept)
+    spectral = problem.gram.spectral()
+    ridge = RidgeStep(problem, spectral, 0.7)
+    nu = ridge.correction(spectral.analyse(R), problem.sample_weight @ R)[1]
+    np.testing.assert_allclose(0.7 * nu, intercept.moment(problem, ridge(R)) / (0.3 * N), atol=1e-12)

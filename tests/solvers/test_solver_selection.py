@@ -16,10 +16,11 @@ from test_solvers_cvxpy import Logistic
 import mercer.solvers as solvers
 from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
 from mercer.kernels import Gaussian
+from mercer.linalg import Dense
 from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
-from mercer.measures import Measure
+from mercer.measures import Measure, Points
 from mercer.operator_valued import Decomposable
-from mercer.problems import DualProblem
+from mercer.problems import DualProblem, level_set_problem
 from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, explain, plan, select
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
@@ -48,6 +49,10 @@ def problems():
         yield make(loss, masked=True, intercept=True).problem(loss)
         yield strictly(make(loss), loss)
     yield make(LOSSES[-1]).problem(Logistic())
+    levels, on_levels = Points([0.1, 0.5]).build(), np.array([[1.0, 0.5], [0.5, 1.0]])
+    for penalties in ({}, {"alpha": 0.1}, {"coupling": 0.1}):
+        gram = Dense(np.eye(5))
+        yield level_set_problem(gram, levels, offset_gram=on_levels, output_gram=on_levels, **penalties)
     wide = make(Pinball(), n=40, m=30)
     yield Data(**{**wide.__dict__, "left": np.eye(40), "right": np.eye(30)}).problem(Pinball())
 

@@ -19,10 +19,9 @@ from mercer.interpolation import interpolation, refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.kernels.gram import kernel_product
 from mercer.measures import MeasureRule, Points
-from mercer.problems.level_sets import LevelSetProblem
-from mercer.solvers.level_sets import LevelPath
-from mercer.solvers.level_sets_admm import LevelSetADMM
-from mercer.solvers.level_sets_newton import OffsetNewton
+from mercer.problems import level_coef, level_set_problem
+from mercer.solvers import plan
+from mercer.solvers.level_sets import independent_levels, stored_limit
 
 __all__ = ["LevelSetDetector"]
 
@@ -225,22 +224,22 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         kernel = (Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)).adapt(X)
         output_kernel = self._level_kernel("output_kernel", measure.points)
         offset_kernel = self._level_kernel("offset_kernel", measure.points)
-        problem = LevelSetProblem(
-            kernel.gram(X),
+        coupled = {"coupling": float(self.coupling), "output_gram": output_kernel(measure.points)}
+        problem = level_set_problem(
+            kernel.gram(X).stored(stored_limit()),
             measure,
             weight,
             alpha=self.alpha,
             offset_gram=offset_kernel(measure.points),
-            coupling=self.coupling,
-            output_gram=output_kernel(measure.points),
+            **coupled,
         )
-        coupled = problem.coupling > 0
         result = self._solve(problem)
+        offset = -problem.effect(result.intercept)
         self.kernel_, self.output_kernel_, self.offset_kernel_ = kernel, output_kernel, offset_kernel
-        self.X_fit_, self.columns_, self.measure_, self.coupling_ = X, columns, measure, problem.coupling
-        self.dual_coef_ = problem.representer_coef(result.coef) if coupled else result.coef
-        self.offset_ = result.intercept - MARGIN * np.max(np.abs(result.intercept))
-        self.grid_ = refine(measure.locations) if coupled else np.unique(measure.locations)
+        self.X_fit_, self.columns_, self.measure_, self.coupling_ = X, columns, measure, float(self.coupling)
+        self.dual_coef_ = level_coef(problem.primal_coef(result.coef), measure, **coupled)
+        self.offset_ = offset - MARGIN * np.max(np.abs(offset))
+        self.grid_ = refine(measure.locations) if self.coupling_ > 0 else np.unique(measure.locations)
         self.level_ = float(np.clip(DEFAULT_LEVEL, self.grid_[0], self.grid_[-1]))
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
@@ -262,11 +261,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return X[order], None if weight is None else weight[order], columns
 
     def _solve(self, problem):
-        alone = OffsetNewton if problem.alpha > 0 else LevelPath
-        algorithm = LevelSetADMM if problem.coupling > 0 else alone
-        solver = algorithm(tol=self.tol) if self.max_iter is None else algorithm(tol=self.tol, max_iter=self.max_iter)
-        with progress(self.verbose, algorithm.__name__) as callback:
-            result = solver.solve(problem, callback=callback)
+        chosen = plan("auto", problem, self.tol, self.max_iter, self)
+        init = None if problem.gram.columns_alike else independent_levels(problem)
+        with progress(self.verbose, type(chosen.solver).__name__) as callback:
+            result = chosen.solve(init, callback)
         if not result.converged:
             warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
         return result

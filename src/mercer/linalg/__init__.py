@@ -6,7 +6,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, solve
+from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, scaled, solve
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker import Kronecker
@@ -46,5 +46,6 @@ __all__ = [
     "memory_limit",
     "norm2",
     "pivoted_cholesky",
+    "scaled",
     "solve",
 ]

@@ -15,7 +15,7 @@ from mercer.linalg.memory import require_memory
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
-__all__ = ["Eigen", "congruence", "eigh", "norm2", "solve"]
+__all__ = ["Eigen", "congruence", "eigh", "norm2", "scaled", "solve"]
 
 #: matrices of the size of the given one that are in memory during a factorisation
 EIGH_COPIES, CHOLESKY_COPIES = 3, 2
@@ -163,6 +163,15 @@ def congruence(operator: LinearOperator, scale: Any) -> LinearOperator:
 @congruence.register
 def _(operator: LowRank, scale: Any) -> LinearOperator:
     return LowRank(operator.factor * scale[:, None])
+
+
+def scaled(operator: LinearOperator, factor: float) -> LinearOperator:
+    """Return a multiple of an operator: itself where that is the same up to rounding."""
+    like = operator.like
+    if abs(factor - 1) <= 8 * machine_epsilon(like):
+        return operator
+    ones = namespace(like).ones(operator.shape[0], dtype=like.dtype, device=backend.device(like))
+    return congruence(operator, factor**0.5 * ones)
 
 
 @singledispatch

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.backend import device, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, solve
+from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, scaled, solve
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.memory import memory_budget
 from mercer.linalg.operators import PSD, Dense, LinearOperator
@@ -101,6 +101,15 @@ class FlatGram(Gram):
     def entries(self, rows: Any, columns: Any) -> Any:
         flat = rows * self.array_shape[1] + columns
         return self._operator.to_dense()[np.ix_(flat, flat)]
+
+    @property
+    def columns_alike(self) -> bool:
+        return self.array_shape[1] == 1
+
+    def column_operator(self) -> LinearOperator:
+        if not self.columns_alike:
+            return super().column_operator()
+        return scaled(self._given, 1.0 if self._column_root is None else float(self._column_root[0]) ** 2)
 
     @property
     def costs(self) -> Costs:

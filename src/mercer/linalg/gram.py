@@ -167,6 +167,15 @@ class Gram(LinearOperator):
     def entries(self, rows: Any, columns: Any) -> Any:
         """Return the whitened matrix on some entries (i, j) of arrays, given by two index arrays: a dense block."""
 
+    @property
+    def columns_alike(self) -> bool:
+        """Whether the operator does the same to each column of arrays, see :meth:`column_operator`."""
+        return False
+
+    def column_operator(self) -> LinearOperator:
+        """Return K (n × n) with 𝐊A = K(SA), where columns are alike."""
+        raise UnsupportedError(f"{self!r} mixes the columns of arrays.")
+
     def stored(self, limit: int | None = None) -> Gram:
         """Return the same Gram with its large matrix stored where that takes at most ``limit`` bytes, else itself."""
         return self

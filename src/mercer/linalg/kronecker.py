@@ -10,7 +10,7 @@ import numpy as np
 from mercer.backend import device, is_numpy, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.centred_basis import CentredBasis, centred_basis
-from mercer.linalg.eigen import congruence, eigh, norm2, solve
+from mercer.linalg.eigen import congruence, eigh, norm2, scaled, solve
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker_spectral import KroneckerSpectral
 from mercer.linalg.operators import PSD, Dense, LinearOperator
@@ -104,6 +104,16 @@ class Kronecker(Gram):
 
     def entries(self, rows: Any, columns: Any) -> Any:
         return self.left.to_dense()[np.ix_(rows, rows)] * self.right.to_dense()[np.ix_(columns, columns)]
+
+    @property
+    def columns_alike(self) -> bool:
+        return _one_eigenvalue(self.right)
+
+    def column_operator(self) -> LinearOperator:
+        if not self.columns_alike:
+            return super().column_operator()
+        left = self.left if self._row_root is None else self._given[0]
+        return scaled(left, float(self.right.diagonal()[0]))
 
     @property
     def costs(self) -> Costs:

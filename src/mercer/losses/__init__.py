@@ -4,6 +4,7 @@ from mercer.losses.base import Box, Loss
 from mercer.losses.box import BoxLoss
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
 from mercer.losses.observed import observed_only
+from mercer.losses.one_class import OneClassHinge
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
 from mercer.losses.registry import LOSSES, as_loss, loss_names
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
@@ -30,4 +31,5 @@ __all__ = [
     "CostSensitiveHinge",
     "MoreauHinge",
     "WeightedMoreauHinge",
+    "OneClassHinge",
 ]

@@ -5,7 +5,9 @@ from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.intercept import Intercept
+from mercer.problems.level_sets import level_coef, level_set_problem
 from mercer.problems.monotone import SlopedIntercept, monotone_problem
+from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
 
 __all__ = [
@@ -13,8 +15,12 @@ __all__ = [
     "CurveLoss",
     "DualProblem",
     "Intercept",
+    "Offsets",
+    "PenalisedOffsets",
     "PrimalProblem",
     "SlopedIntercept",
     "curve_problem",
+    "level_coef",
+    "level_set_problem",
     "monotone_problem",
 ]

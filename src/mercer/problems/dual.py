@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mercer._params import check_number
-from mercer.backend import as_like, machine_epsilon, namespace
+from mercer.backend import as_like, namespace
 from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
@@ -16,6 +16,7 @@ from mercer.losses.prox import project_box
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
+from mercer.problems.scales import Scales
 
 __all__ = ["DualProblem"]
 
@@ -102,7 +103,14 @@ class DualProblem:
         check_number("DualProblem", "alpha", alpha, low=0)
         other = copy.copy(self)
         other.alpha = float(alpha)
+        if self.intercept is not None and self.intercept.target is not None:  # sizes are those of predictions
+            other._forget("null_model", "trivial", "unit")
         return other
+
+    def _forget(self, *names: str) -> None:
+        """Drop sizes that were computed for another λ or loss."""
+        for name in names:
+            self.__dict__.pop(name, None)
 
     def with_gram(self, gram: Gram) -> DualProblem:
         """Return the same problem with another form of the same Gram operator: stored, or decomposed."""
@@ -111,18 +119,13 @@ class DualProblem:
         return other
 
     def tolerance(self, share: float) -> float:
-        """Return a part of the trace of 𝐊 that is too small to matter.
-
-        Leaving it out changes predictions by at most ``share`` × (unit of y/α) × |α|, because its norm times 1/(λn) is
-        at most ``share·unit``.
-        """
-        return share * self.unit / self.scale
+        """Return a part of the trace of 𝐊 that is too small to matter at a relative gap of ``share``."""
+        return self.scales.tolerance(self, share)
 
     def with_loss(self, loss: Loss) -> DualProblem:
         """Return the same problem with another loss; data and Gram operators are shared, and so are slopes."""
         other = copy.copy(self)
-        for name in ("box", "null_model", "trivial", "unit"):  # they depend on the loss
-            other.__dict__.pop(name, None)
+        other._forget("box", "null_model", "trivial", "unit")
         other.loss = self.loss.rewrap(loss)
         other.values = None if self.values is None else self.values.with_loss(other.loss.of_values)
         other.loss.check_targets(self.Y, self.measure)
@@ -165,43 +168,33 @@ class DualProblem:
         """The box form of the conjugate loss on the data, or None."""
         return self.loss.box(self.Y, self.measure)
 
+    @property
+    def scales(self) -> Scales:
+        """Where the sizes of the problem are taken from."""
+        return Scales() if self.intercept is None else self.intercept.scales
+
+    @property
+    def null_array(self) -> Any:
+        """The dual array that belongs to the intercept-only model, or what stands for it (see ``scales``)."""
+        return self.scales.null_array(self)
+
     @cached_property
     def null_model(self) -> tuple[float, Any]:
-        """Objective and values of the intercept-only model (h = 0)."""
-        if self.values is not None:
-            return self.values.null_model
-        xp = namespace(self.Y)
-        H = xp.zeros_like(self.Y)
-        b = self.best_intercept(H)
-        return self.risk(H, b), b
+        """Objective and values of the intercept-only model (h = 0), or what stands for it (see ``scales``)."""
+        return self.scales.null_model(self) if self.values is None else self.values.null_model
 
     @cached_property
     def trivial(self) -> bool:
-        """Whether the intercept-only model fits perfectly (up to the rounding of b), so that it is optimal."""
-        if self.values is not None:
-            return self.values.trivial
-        xp = namespace(self.Y)
-        value, b = self.null_model
-        error = float(xp.max(xp.abs(self.cut(self.Y - b[None, :]))))
-        return value == 0 or error <= 8 * machine_epsilon(self.Y) * float(xp.max(xp.abs(self.Y)))
+        """Whether that model is optimal."""
+        return self.scales.trivial(self) if self.values is None else self.values.trivial
 
     @cached_property
     def unit(self) -> float:
-        """Typical residual over typical dual variable at the intercept-only model: the natural step of a prox.
+        """Typical residual over typical dual variable at that model: the natural step of a prox.
 
         It has the unit of y/α, so that algorithms which use it are equivariant to the scale of y.
         """
-        if self.values is not None:
-            return self.values.unit
-        xp = namespace(self.Y)
-        H = xp.zeros_like(self.Y) + self.null_model[1][None, :]
-        residual = self.cut(self.Y - H)
-        slope = self.cut(self.loss.gradient(self.Y, H, self.measure))
-        top, bottom = self.inner(residual, residual), self.inner(slope, slope)
-        if not (top > 0 and bottom > 0):
-            return 1.0
-        ratio = math.sqrt(top / bottom)
-        return ratio if math.isfinite(ratio) and ratio > 0 else 1.0
+        return self.scales.unit(self) if self.values is None else self.values.unit
 
     def inner(self, left: Any, right: Any) -> float:
         """Return ⟨A, B⟩ = Σ_ij s_i w_j A_ij B_ij."""
@@ -219,6 +212,10 @@ class DualProblem:
     def predict(self, A: Any) -> Any:
         """Return h_A at the data and the nodes, without the intercept: the gradient of the quadratic term."""
         return self.scale * (self.gram @ A)
+
+    def effect(self, b: Any) -> Any:
+        """Return what the intercept adds to each row of predictions, shape (m,)."""
+        return b if self.intercept is None else self.intercept.effect(b)
 
     def risk(self, H: Any, b: Any) -> float:
         """Return (1/n) Σ_i s_i L_i(h_i + b), and what the intercept costs itself where it does."""
@@ -257,6 +254,8 @@ class DualProblem:
         primal = risk + half_norm
         conjugates = self.loss.conjugate(self.Y, A, self.measure)
         dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
+        if self.intercept is not None:
+            dual -= self.intercept.dual_cost(self, A)
         return Certificate(primal, dual, self.null_model[0], b)
 
     # -- proxes ------------------------------------------------------------------------------------------------
@@ -272,9 +271,12 @@ class DualProblem:
 
         return prox(Z) if self.intercept is None else self.intercept.project(self, prox, Z)
 
-    def feasible(self, A: Any) -> Any:
-        """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible."""
-        return self.conjugate_prox(A, 0.0) if self.intercept is None else self.intercept.feasible(self, A)
+    def feasible(self, A: Any, b: Any = None) -> Any:
+        """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible.
+
+        b is the intercept that an algorithm has for A, see :meth:`Intercept.feasible`.
+        """
+        return self.conjugate_prox(A, 0.0) if self.intercept is None else self.intercept.feasible(self, A, b)
 
     # -- back to functions -------------------------------------------------------------------------------------
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import scipy.linalg
+
 from mercer.backend import as_like, namespace
+from mercer.linalg import Spectral
 from mercer.losses.observed import node_mean
 from mercer.problems.best_intercept import best_intercept
+from mercer.problems.scales import Scales
 from mercer.problems.zero_sum import zero_sum
 
 if TYPE_CHECKING:
@@ -21,8 +26,8 @@ class Intercept:
 
     ::
 
-        primal   adds ⟨τ, b⟩_μ/n to the objective (τ is 0 but for level sets)
-        dual     asks for E[w ∘ (Σ_i s_i a_i − τ)] = 0
+        primal   adds ⟨τ, bE⟩_μ/n + (p/2)‖b‖² to the objective (τ and p are 0 but for level sets)
+        dual     asks for m(A) = E[w ∘ (Σ_i s_i a_i − τ)] = 0, or has a further term ‖m(A)‖²/(2pn²) where p > 0
 
     This is the intercept that is free at each node: b ∈ R^m. Its methods get the problem that it belongs to.
 
@@ -32,25 +37,34 @@ class Intercept:
         E; the identity by default.
     target : array of shape (m,), optional
         τ; zeros by default.
+    penalty : float, default=0.0
+        p ≥ 0.
     """
 
+    #: where the sizes of the problem are taken from
+    scales: ClassVar[Scales] = Scales()
     #: whether :meth:`best` is the minimiser, so that nothing is gained from the intercept that an algorithm has
     exact: ClassVar[bool] = True
 
-    def __init__(self, design: Any = None, target: Any = None) -> None:
-        self.design, self.target = design, target
+    def __init__(self, design: Any = None, target: Any = None, penalty: float = 0.0) -> None:
+        self.design, self.target, self.penalty = design, target, penalty
+
+    @property
+    def balanced(self) -> bool:
+        """Whether it asks for E[w ∘ Σ_i s_i a_i] = 0 and costs nothing."""
+        return self.target is None and self.penalty == 0
 
     @property
     def plain(self) -> bool:
         """Whether it is free at each node and asks for zero sums, what every solver can do."""
-        return self.design is None and self.target is None
+        return self.design is None and self.balanced
 
     def effect(self, b: Any) -> Any:
         """Return bE, what is added to each row of predictions, shape (m,)."""
         return b if self.design is None else b @ self.design
 
     def moment(self, problem: DualProblem, A: Any) -> Any:
-        """Return E[w ∘ (Σ_i s_i a_i − τ)], which is zero for feasible dual arrays, shape (k,)."""
+        """Return m(A) = E[w ∘ (Σ_i s_i a_i − τ)], shape (k,)."""
         return self.pull(problem, problem.sample_weight @ A)
 
     def pull(self, problem: DualProblem, total: Any) -> Any:
@@ -59,10 +73,31 @@ class Intercept:
         return off if self.design is None else self.design @ off
 
     def cost(self, problem: DualProblem, b: Any) -> float:
-        """Return ⟨τ, b⟩_μ/n."""
+        """Return ⟨τ, bE⟩_μ/n + (p/2)‖b‖²."""
+        norm = self.penalty / 2 * float(b @ b) if self.penalty else 0.0
         if self.target is None:
+            return norm
+        return norm + problem.share * float((as_like(problem.measure.weights, b) * self.target) @ self.effect(b))
+
+    def dual_cost(self, problem: DualProblem, A: Any) -> float:
+        """Return ‖m(A)‖²/(2pn²), 0 where the constraint holds because p = 0."""
+        if not self.penalty:
             return 0.0
-        return problem.share * float((as_like(problem.measure.weights, b) * self.target) @ self.effect(b))
+        moment = self.moment(problem, A)
+        return problem.share**2 / (2 * self.penalty) * float(moment @ moment)
+
+    def multipliers(self, problem: DualProblem, spectral: Spectral, gain: Any, rho: float) -> Callable[[Any], Any]:
+        """Return rhs ↦ ν with E(Σ_i s_i·W − Cᵀ diag(gain) C)Eᵀν + ρpnν = rhs, C the coordinates of equal rows.
+
+        It is the system behind a ridge step: ρν is the intercept that belongs to its minimiser.
+        """
+        weights, total, design = as_like(problem.measure.weights, problem.Y), problem.total_weight, self.design
+        if design is None:
+            return spectral.constant_solver(gain, weights, total)
+        matrix = total * ((design * weights) @ design.T) - design @ spectral.constant_gram(gain) @ design.T
+        matrix.flat[:: len(matrix) + 1] += rho * self.penalty / problem.share
+        factor = scipy.linalg.cho_factor(matrix)
+        return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, shape (k,); a dual array A may help to find it."""
@@ -78,8 +113,11 @@ class Intercept:
         pointwise = problem.loss.pointwise
         return zero_sum(prox, Z, problem.sample_weight, problem.measure, pointwise=pointwise, mean=mean)[0]
 
-    def feasible(self, problem: DualProblem, A: Any) -> Any:
-        """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible."""
+    def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
+        """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible.
+
+        An algorithm may give the intercept b that it has; it matters where b has a penalty, which ties it to A.
+        """
         if not problem.loss.sparse:
             return self._nearest(problem, A)
         xp = namespace(A)
@@ -87,7 +125,9 @@ class Intercept:
         kept = copy.copy(problem)
         kept.measure = problem.measure.restricted(nonzero if observed is None else nonzero & observed)
         repaired = self._nearest(kept, A)
-        left_over = float(xp.max(xp.abs(problem.sample_weight @ repaired)))
+        left_over = float(
+            xp.max(xp.abs(problem.sample_weight @ repaired - (0 if self.target is None else self.target)))
+        )
         size = float(xp.sum(problem.sample_weight)) * max(float(xp.max(xp.abs(repaired))), 1e-300)
         return repaired if left_over <= 1e-12 * size else self._nearest(problem, A)
 

@@ -151,7 +151,7 @@ class SlopedIntercept(Intercept):
         lift[order] = np.concatenate([[0.0], np.cumsum(highest * steps)])
         return b + lift - weights @ lift / weights.sum()
 
-    def feasible(self, problem: DualProblem, A: Any) -> Any:
+    def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
         """Return a feasible dual array near A: slopes first, then values whose sums balance them."""
         A = problem.loss.conjugate_prox(problem.Y, A, 0.0, problem.measure)
         base = self._values(problem)

@@ -79,10 +79,15 @@ class ADMM(Solver):
         return prepared(problem, FIRST_SHARE * self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        return self.run(problem, init, monitor)
+
+    def run(self, problem: DualProblem, init: Any, monitor: Monitor, n_iter: int = 0) -> SolverResult:
+        """Solve for the solver that the monitor belongs to, which has spent ``n_iter`` of the iterations already."""
+
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
             return self._iterate(problem, spectral, A, n_iter, monitor)
 
-        return solve_reduced(problem, init, monitor, iterate)
+        return solve_reduced(problem, init, monitor, iterate, n_iter)
 
     def _iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""
@@ -99,7 +104,7 @@ class ADMM(Solver):
             sweep.step(T, measure=look)
             if not look:
                 continue
-            A = problem.feasible(sweep.Z) if problem.fit_intercept else sweep.Z.copy()
+            A = problem.feasible(sweep.Z, sweep.multiplier) if problem.fit_intercept else sweep.Z.copy()
             H = ridge.smooth(A)
             certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
@@ -136,8 +141,7 @@ def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[flo
         U = Y - ridge(Y)
         A = -problem.loss.gradient(Y, U, problem.measure)
     else:
-        A = U = np.zeros(problem.shape, dtype=Y.dtype)
-        return problem.unit, A, U
+        return problem.unit, problem.null_array, np.zeros(problem.shape, dtype=Y.dtype)
     return max(problem.unit, _typical_ratio(problem, A, U)) if quick else problem.unit, A, U
 
 

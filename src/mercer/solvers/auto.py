@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 from mercer.backend import is_numpy
 from mercer.exceptions import parameter_error
 from mercer.losses.square import Square
-from mercer.problems import DualProblem
+from mercer.problems import DualProblem, Intercept, Offsets, PenalisedOffsets
 from mercer.solvers.admm import ADMM, like_square
 from mercer.solvers.base import Callback, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
+from mercer.solvers.level_sets import LevelPath
+from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import FIRST_SHARE, prepared
 
@@ -83,7 +85,13 @@ def _slopes(problem: DualProblem, tol: float) -> bool:
 
 
 def _box_of_product(problem: DualProblem) -> bool:
-    return problem.box is not None and problem.gram.decomposes
+    balanced = problem.intercept is None or problem.intercept.balanced
+    return balanced and problem.box is not None and problem.gram.decomposes
+
+
+def _levels(offsets: type[Intercept]) -> Callable[[DualProblem, float], bool]:
+    """Return whether a problem has offsets of this kind and levels that are not coupled."""
+    return lambda problem, tol: isinstance(problem.intercept, offsets) and problem.gram.columns_alike
 
 
 def _well_conditioned(problem: DualProblem, tol: float) -> bool:
@@ -105,6 +113,8 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
 
 
 TABLE: tuple[Rule, ...] = (
+    Rule("level sets without coupling, free offsets", LevelPath, _levels(Offsets)),
+    Rule("level sets without coupling, penalised offsets", OffsetNewton, _levels(PenalisedOffsets)),
     Rule("box dual with slopes, of medium rank", InteriorPoint, _slopes, InteriorPoint.max_rank),
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
@@ -123,6 +133,8 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ====================================================== ================
     problem                                                solver
     ====================================================== ================
+    level sets without coupling, free offsets              LevelPath
+    level sets without coupling, penalised offsets         OffsetNewton
     box dual with slopes, of medium rank                   InteriorPoint
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
@@ -132,7 +144,8 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     anything else                                          ADMM
     ====================================================== ================
 
-    "Slopes" are those of a :func:`~mercer.problems.monotone_problem`. "Small rank" means a product of the numerical
+    "Level sets" are those of a :func:`~mercer.problems.level_set_problem`, "slopes" those of a
+    :func:`~mercer.problems.monotone_problem`. "Small rank" means a product of the numerical
     ranks of the two Gram matrices of at most 600, "medium" at most 3 000, "few entries"
     n·m ≤ 20 000, "tight" tol ≤ 1e-5: beyond, the many cheap steps of ADMM are faster than the few dear ones. Losses
     "like the square loss" (Huber, ε-ridge) take ADMM tens of steps only, hence never the interior-point method; λ is

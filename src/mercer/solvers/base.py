@@ -111,7 +111,10 @@ class Solver(Params, ABC):
     def require_plain_intercept(self, problem: DualProblem) -> None:
         """Refuse slopes and intercepts other than those that are free at each node, for :meth:`check` to call."""
         if problem.has_slopes or (problem.intercept is not None and not problem.intercept.plain):
-            raise self.refuse("this problem has slopes that must not be negative", "Use ADMM.")
+            what = (
+                "slopes that must not be negative" if problem.has_slopes else "an intercept with a design or a target"
+            )
+            raise self.refuse(f"this problem has {what}", "Use ADMM.")
 
     def refuse(self, reason: str, remedy: str) -> UnsupportedError:
         """Return the error for a problem outside :attr:`requires`."""
@@ -134,7 +137,7 @@ class Solver(Params, ABC):
             raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
         monitor = Monitor(self, callback)
         if problem.trivial:
-            A = problem.feasible(problem.Y * 0)
+            A = problem.feasible(problem.null_array)
             return monitor.result(A, Certificate(0.0, 0.0, 0.0, problem.null_model[1]), 0)
         if init is not None and problem.loss.has_conjugate:
             init = problem.feasible(init)

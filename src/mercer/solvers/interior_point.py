@@ -60,6 +60,8 @@ class InteriorPoint(Solver):
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if problem.box is None:
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
+        if problem.intercept is not None and not problem.intercept.balanced:
+            raise self.refuse("the intercept has a target or a penalty", "Use ADMM.")
         if not problem.gram.decomposes:
             raise self.refuse(f"the Gram operator is {problem.gram!r}", "Use ADMM.")
 

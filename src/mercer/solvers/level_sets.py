@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.exceptions import UnsupportedError
-from mercer.linalg import LinearOperator, memory_budget, pivoted_cholesky
-from mercer.problems import Certificate
-from mercer.problems.level_sets import LevelSetProblem
-from mercer.solvers.base import Callback, Monitor, Solver, SolverResult
+from mercer.linalg import PSD, Dense, LinearOperator, memory_budget, pivoted_cholesky
+from mercer.problems import DualProblem, Offsets
+from mercer.solvers.base import Monitor, Solver, SolverResult
 
-__all__ = ["Level", "LevelPath", "LevelSetSolver", "follow_levels", "gram_rows"]
+__all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
 
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
@@ -23,37 +21,8 @@ STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
 
 
-class LevelSetSolver(Solver):
-    """An algorithm for :class:`~mercer.problems.level_sets.LevelSetProblem`."""
-
-    requires = "a LevelSetProblem"
-
-    def check(self, problem: Any) -> None:
-        """Refuse another problem."""
-        if not isinstance(problem, LevelSetProblem):
-            raise self.refuse(f"got {type(problem).__name__}", "Use mercer.solvers.plan for it.")
-
-    def solve(self, problem: Any, init: Any = None, callback: Callback | None = None) -> SolverResult:
-        """Solve to a relative gap of ``tol``; ``coef`` of the result is the dual array δ, ``intercept`` holds t."""
-        self.check(problem)
-        monitor = Monitor(self, callback)
-        if problem.reference == 0:  # a kernel that is 0 everywhere has h = 0 only, and t = 0 is best
-            uniform = np.repeat(problem.sample_weight[:, None] / problem.shape[0], problem.shape[1], axis=1)
-            return monitor.result(uniform, Certificate(0.0, 0.0, 0.0, np.zeros(problem.shape[1])), 0)
-        if init is not None:
-            init = problem.feasible(init)
-            certificate = problem.certificate(init)
-            if certificate.relative_gap <= self.tol:  # nothing left to do
-                monitor.done(0, certificate)
-                return monitor.result(init, certificate, 0)
-        return self._solve(problem, init, monitor)
-
-    @abstractmethod
-    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult: ...
-
-
 @dataclass(eq=False, repr=False)
-class LevelPath(LevelSetSolver):
+class LevelPath(Solver):
     """Sequential minimal optimisation along increasing levels, for independent levels with free offsets.
 
     From one level to the next, δ shrinks by the ratio of the levels, and the mass that is then missing goes to the
@@ -72,20 +41,21 @@ class LevelPath(LevelSetSolver):
     tol: float = 1e-3
     max_iter: int = 100_000
 
-    requires = "a LevelSetProblem with alpha=0 and coupling=0"
+    requires = "level sets with free offsets and without coupling"
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: DualProblem) -> None:
         super().check(problem)
-        if problem.alpha > 0 or problem.coupling > 0:
-            raise self.refuse(f"alpha={problem.alpha:g}, coupling={problem.coupling:g}", "Use LevelSetADMM.")
+        if not (isinstance(problem.intercept, Offsets) and problem.gram.columns_alike):
+            raise self.refuse(f"this problem has {intercept_and_gram(problem)}", "Use ADMM.")
 
-    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        problem = problem.with_gram(problem.gram.stored(stored_limit()))
         share, n_iter = 10.0, 0
         while True:
-            rows = gram_rows(problem.gram, share * self.tol)
+            rows = gram_rows(problem.gram.column_operator(), share * self.tol)
             levels, steps, finished = follow_levels(problem, rows, 0.9 * self.tol, self.max_iter)
             n_iter += steps
-            A = np.column_stack([level.delta for level in levels])
+            A = dual_array(problem, levels)
             certificate = problem.certificate(A)
             monitor.done(n_iter, certificate)
             blame_factor = finished and isinstance(rows, _FactorRows) and certificate.relative_gap > self.tol
@@ -94,21 +64,44 @@ class LevelPath(LevelSetSolver):
             share *= 1e-2
 
 
-def follow_levels(problem: LevelSetProblem, rows: Any, tol: float, max_iter: int) -> tuple[list[Level], int, bool]:
+def intercept_and_gram(problem: DualProblem) -> str:
+    """Return in words what solvers of level sets look at, for refusals."""
+    columns = "alike" if problem.gram.columns_alike else "coupled"
+    return f"the intercept {type(problem.intercept).__name__} and columns that are {columns}"
+
+
+def upper_bounds(problem: DualProblem) -> np.ndarray:
+    """Return the bounds s_i/(nθ_j) of δ_ij = s_i a_ij/n, the coefficients of scores Kδ, shape (n, m)."""
+    return problem.sample_weight[:, None] / (problem.measure.locations[None, :] / problem.share)
+
+
+def dual_array(problem: DualProblem, levels: list[Level]) -> np.ndarray:
+    """Return a_ij = nδ_ij/s_i."""
+    delta = np.column_stack([level.delta for level in levels])
+    return delta / (problem.share * problem.sample_weight[:, None])
+
+
+def independent_levels(problem: DualProblem) -> np.ndarray:
+    """Return the dual array of the same levels without penalty on offsets and without coupling, roughly solved."""
+    alone = problem.gram.with_factors(right=Dense(np.diag(1 / problem.measure.weights), PSD))
+    return dual_array(problem, follow_levels(problem, gram_rows(alone.column_operator(), 0.1), 1e-2, 1000)[0])
+
+
+def follow_levels(problem: DualProblem, rows: Any, tol: float, max_iter: int) -> tuple[list[Level], int, bool]:
     """Solve each level alone, with Σδ = 1, in increasing order.
 
     Returns the solved levels in the order of the measure, the number of steps and whether no level ran out of them.
     """
-    n = problem.shape[0]
+    n, (theta, bounds) = problem.shape[0], (problem.measure.locations, upper_bounds(problem))
     ranking = rows.combine(slice(None), problem.sample_weight / n)  # a density estimate finds the first outliers
     delta, scores, last, n_iter, finished = np.zeros(n), np.zeros(n), 1.0, 0, True
     solved: dict[int, Level] = {}
-    for j in np.argsort(problem.levels, kind="stable"):
-        upper, shrink = np.ascontiguousarray(problem.upper[:, j]), last / problem.levels[j]
-        delta, scores, last = np.minimum(delta * shrink, upper), scores * shrink, problem.levels[j]
+    for j in np.argsort(theta, kind="stable"):
+        upper, shrink = np.ascontiguousarray(bounds[:, j]), last / theta[j]
+        delta, scores, last = np.minimum(delta * shrink, upper), scores * shrink, theta[j]
         added = _spread(upper - delta, ranking, 1 - delta.sum())
         level = Level(rows, upper, delta, scores).moved(added)
-        steps = level.run(tol, 1e-6 * problem.reference, max_iter)
+        steps = level.run(tol, 1e-6 * problem.null_model[0], max_iter)
         n_iter, finished = n_iter + steps, finished and steps < max_iter
         delta, scores, ranking = level.delta, level.scores, level.scores
         solved[int(j)] = level
@@ -227,9 +220,14 @@ class _FactorRows:
         return self.factor @ (weights @ self.factor[rows])
 
 
+def stored_limit() -> int:
+    """Return the bytes up to which the kernel matrix is stored."""
+    return min(STORED_ROWS, memory_budget())
+
+
 def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows:
     """Return access to rows of K: stored up to 1 GiB, by a thin factor that leaves out little beyond."""
-    n, limit = gram.shape[0], min(STORED_ROWS, memory_budget())
+    n, limit = gram.shape[0], stored_limit()
     if 8 * n * n <= limit:
         return _DenseRows(np.ascontiguousarray(gram.to_dense(max_bytes=limit)))
     factor = pivoted_cholesky(gram, accuracy * float(np.sum(gram.diagonal())), max_rank=limit // (8 * n))

@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from mercer.problems.level_sets import LevelSetProblem
-from mercer.solvers.base import Monitor, SolverResult
-from mercer.solvers.level_sets import Level, LevelSetSolver, follow_levels, gram_rows
-from mercer.solvers.level_sets_admm import LevelSetADMM
+from mercer.linalg import scaled
+from mercer.problems import DualProblem, PenalisedOffsets
+from mercer.solvers.admm import ADMM
+from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.level_sets import (
+    Level,
+    dual_array,
+    follow_levels,
+    gram_rows,
+    intercept_and_gram,
+    stored_limit,
+    upper_bounds,
+)
 
 __all__ = ["OffsetNewton"]
 
@@ -19,7 +28,7 @@ PAIRS, SHORTEST = 20_000, 1e-4
 
 
 @dataclass(eq=False, repr=False)
-class OffsetNewton(LevelSetSolver):
+class OffsetNewton(Solver):
     """Newton's method on the masses σ_j = Σ_i δ_ij around independent levels, for α > 0 without coupling.
 
     With V_j(σ) the least ½δᵀKδ of mass σ at level j, the dual is the convex problem
@@ -28,7 +37,7 @@ class OffsetNewton(LevelSetSolver):
 
     in m numbers, where V_j' is the offset of level j and V_j'' comes from the few rows on its boundary. Each step
     solves the levels anew, from where they are. Should rounding stop the steps, as it may
-    with a tiny α, :class:`LevelSetADMM` takes over for the iterations that are left; the better point is returned.
+    with a tiny α, :class:`ADMM` takes over for the iterations that are left; the better point is returned.
 
     Parameters
     ----------
@@ -41,15 +50,16 @@ class OffsetNewton(LevelSetSolver):
     tol: float = 1e-3
     max_iter: int = 2000
 
-    requires = "a LevelSetProblem with alpha > 0 and coupling=0"
+    requires = "level sets with penalised offsets and without coupling"
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: DualProblem) -> None:
         super().check(problem)
-        if problem.alpha == 0 or problem.coupling > 0:
-            raise self.refuse(f"alpha={problem.alpha:g}, coupling={problem.coupling:g}", "Use LevelSetADMM.")
+        if not (isinstance(problem.intercept, PenalisedOffsets) and problem.gram.columns_alike):
+            raise self.refuse(f"this problem has {intercept_and_gram(problem)}", "Use ADMM.")
 
-    def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
-        rows = gram_rows(problem.gram, 1e-2 * self.tol)
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        problem = problem.with_gram(problem.gram.stored(stored_limit()))
+        rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
         masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
@@ -63,12 +73,12 @@ class OffsetNewton(LevelSetSolver):
                 return self._hand_over(problem, masses.A, monitor, n_iter)
         return monitor.result(masses.A, problem.certificate(masses.A), self.max_iter)
 
-    def _hand_over(self, problem: LevelSetProblem, A: np.ndarray, monitor: Monitor, n_iter: int) -> SolverResult:
+    def _hand_over(self, problem: DualProblem, A: np.ndarray, monitor: Monitor, n_iter: int) -> SolverResult:
         """Let ADMM spend the iterations that are left; return the point of the smaller gap."""
         certificate = problem.certificate(A)
         if n_iter >= self.max_iter:
             return monitor.result(A, certificate, n_iter)
-        result = LevelSetADMM(tol=self.tol, max_iter=self.max_iter).run(problem, A, monitor, n_iter)
+        result = ADMM(tol=self.tol, max_iter=self.max_iter).run(problem, A, monitor, n_iter)
         if result.relative_gap <= certificate.relative_gap:
             return result
         return monitor.result(A, certificate, result.n_iter, result.status)
@@ -77,23 +87,24 @@ class OffsetNewton(LevelSetSolver):
 class _Masses:
     """The levels at their masses, and the value of the dual there."""
 
-    def __init__(self, problem: LevelSetProblem, levels: list[Level]) -> None:
-        self.problem = problem
-        self.most = problem.upper.sum(axis=0)
+    def __init__(self, problem: DualProblem, levels: list[Level]) -> None:
+        self.problem, self.weights = problem, problem.measure.weights
+        offsets: Any = problem.intercept
+        self.offset_gram = offsets.gram / offsets.penalty  # K_b/α
+        self.most = upper_bounds(problem).sum(axis=0)
         self._take(levels)
 
     def _take(self, levels: list[Level]) -> None:
         self.levels, self.value = levels, self._value(levels)
 
     def _value(self, levels: list[Level]) -> float:
-        problem = self.problem
-        excess = problem.weights * (1 - np.array([level.delta.sum() for level in levels]))
+        excess = self.weights * (1 - np.array([level.delta.sum() for level in levels]))
         norms = np.array([level.delta @ level.scores for level in levels])
-        return 0.5 * float(problem.weights @ norms + excess @ problem.offset_gram @ excess / problem.alpha)
+        return 0.5 * float(self.weights @ norms + excess @ self.offset_gram @ excess)
 
     @property
     def A(self) -> np.ndarray:
-        return np.column_stack([level.delta for level in self.levels])
+        return dual_array(self.problem, self.levels)
 
     @property
     def scores(self) -> np.ndarray:
@@ -101,13 +112,12 @@ class _Masses:
 
     def step(self, tol: float) -> bool:
         """Take a Newton step, shortened until the value falls; False where it does not."""
-        problem = self.problem
         mass = np.array([level.delta.sum() for level in self.levels])
-        target = problem.offset_gram @ (problem.weights * (1 - mass)) / problem.alpha
+        target = self.offset_gram @ (self.weights * (1 - mass))
         bounds = np.sort([level.offsets for level in self.levels], axis=1)  # unsolved levels have them the wrong way
         residual = np.clip(target, bounds[:, 0], bounds[:, 1]) - target
         stiffness = np.array([level.stiffness for level in self.levels])
-        jacobian = np.diag(stiffness) + problem.offset_gram * problem.weights / problem.alpha
+        jacobian = np.diag(stiffness) + self.offset_gram * self.weights
         direction = -np.linalg.solve(jacobian, residual)
         share = 1.0
         while share >= SHORTEST:
@@ -121,5 +131,5 @@ class _Masses:
     def _at(self, mass: np.ndarray, tol: float) -> list[Level]:
         levels = [level.with_mass(each) for level, each in zip(self.levels, mass, strict=True)]
         for level in levels:
-            level.run(tol, 1e-6 * self.problem.reference, PAIRS)
+            level.run(tol, 1e-6 * self.problem.null_model[0], PAIRS)
         return levels

@@ -41,6 +41,7 @@ def solve_reduced(
     init: Any,
     monitor: Monitor,
     iterate: Callable[[DualProblem, Spectral, Any, int], Reduced],
+    n_iter: int = 0,
 ) -> SolverResult:
     """Run ``iterate(problem, spectral, A, n_iter)`` on thinner, then thicker eigenbases until the exact gap is in tol.
 
@@ -54,9 +55,11 @@ def solve_reduced(
         Of the solver at work.
     iterate : callable
         Solves in the given eigenbases, from A (or None) and a count of iterations, to somewhat below tol.
+    n_iter : int, default=0
+        Iterations that were spent before.
     """
     tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
-    share, A, n_iter = FIRST_SHARE * tol, init, 0
+    share, A = FIRST_SHARE * tol, init
     while True:
         problem = prepared(problem, share)
         spectral = problem.gram.spectral(problem.tolerance(share))

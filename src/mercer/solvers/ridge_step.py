@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import scipy.linalg
-
-from mercer.backend import as_like
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 
@@ -18,7 +14,8 @@ class RidgeStep:
     """argmin_α ½⟨α, 𝒟α⟩ + (ρ/2)‖α − r‖², 𝒟 = 𝐊/(λn), under the constraint of the intercept where there is one.
 
     In the eigenbasis U of 𝐊, with D the spectrum of 𝒟 and g = D/(D + ρ), the minimiser is α = r − c − U[g ∘ Uᵀ(r − c)]
-    with equal rows c = νE, ν the multipliers of E[w ∘ (Σ_i s_i α_i − τ)] = 0 over ρ; c = 0 without an intercept. With
+    with equal rows c = νE, ν the multipliers of E[w ∘ (Σ_i s_i α_i − τ)] = 0 over ρ (an intercept with a penalty adds
+    that of its moment to the objective instead, see ``Intercept.multipliers``); c = 0 without an intercept. With
     ρ = 1 and r = Y it is the dual solution of the square loss; with r = z − u it is the first half of an ADMM step.
 
     Parameters
@@ -36,17 +33,7 @@ class RidgeStep:
         self.spectrum = problem.scale * spectral.spectrum
         self.gain = self.spectrum / (self.spectrum + rho)
         if problem.intercept is not None:
-            self._multipliers = self._solver(problem.intercept.design)
-
-    def _solver(self, design: Any) -> Callable[[Any], Any]:
-        """Return the solution map of E(Σ_i s_i·W − Cᵀ diag(g) C)Eᵀ ν = rhs, C the coordinates of equal rows."""
-        problem = self.problem
-        weights, total = as_like(problem.measure.weights, problem.Y), problem.total_weight
-        if design is None:
-            return self.spectral.constant_solver(self.gain, weights, total)
-        matrix = total * ((design * weights) @ design.T) - design @ self.spectral.constant_gram(self.gain) @ design.T
-        factor = scipy.linalg.cho_factor(matrix)
-        return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+            self._multipliers = problem.intercept.multipliers(problem, spectral, self.gain, rho)
 
     def smooth(self, array: Any) -> Any:
         """Return 𝒟A, the predictions of a dual array."""
@@ -66,5 +53,5 @@ class RidgeStep:
     def __call__(self, r: Any) -> Any:
         """Return the minimiser for an (n, m) array r."""
         N, nu = self.correction(self.spectral.analyse(r), self.problem.sample_weight @ r)
-        rough, intercept = r - self.spectral.synthesise(N), self.problem.intercept
-        return rough if intercept is None else rough - intercept.effect(nu)[None, :]
+        smooth = r - self.spectral.synthesise(N)
+        return smooth if nu is None else smooth - self.problem.effect(nu)[None, :]

@@ -1,0 +1,97 @@
+"""The offsets of density level sets: intercepts b = −t whose dual arrays have sums other than zero."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mercer.exceptions import DataError, UnsupportedError
+from mercer.losses.quantiles import weighted_quantile
+from mercer.measures import Measure
+from mercer.problems.intercept import Intercept
+from mercer.problems.scales import Scales, TargetScales
+
+if TYPE_CHECKING:
+    from mercer.problems.dual import DualProblem
+
+__all__ = ["Offsets", "PenalisedOffsets"]
+
+
+class Offsets(Intercept):
+    """Free offsets t = −b for :class:`~mercer.losses.OneClassHinge` with targets 0: Σ_i s_i a_i = τ with τ_j = n.
+
+    The best ones for given scores h(x_i)(θ_j) are their θ_j-quantiles, which makes the fraction of outliers exact.
+
+    Parameters
+    ----------
+    target : array of shape (m,)
+        τ.
+    """
+
+    scales: ClassVar[Scales] = TargetScales()
+
+    def __init__(self, target: np.ndarray) -> None:
+        super().__init__(target=target)
+
+    def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
+        """Return minus the θ_j-quantiles of the scores, midpoints where there is an interval of them."""
+        return -weighted_quantile(H, problem.sample_weight, problem.measure.locations)
+
+
+class PenalisedOffsets(Intercept):
+    """Offsets t = −bE in the space of a kernel k_b, with the penalty (α/2)‖t‖²: any dual array in the box is feasible.
+
+    E has the rows √l_k u_kᵀη^-½ for the eigenpairs (l_k, u_k) of η^½K_bη^½, so that EᵀE = K_b and ‖t‖² = ‖b‖². The
+    offsets that belong to a dual array are t = −K_b[w ∘ (Σ_i s_i a_i − τ)]/(αn).
+
+    Parameters
+    ----------
+    target : array of shape (m,)
+        τ.
+    gram : array of shape (m, m)
+        K_b.
+    measure : Measure
+        The nodes, with weights η.
+    penalty : float
+        α > 0.
+    """
+
+    scales: ClassVar[Scales] = TargetScales()
+    exact = False
+
+    def __init__(self, target: np.ndarray, gram: np.ndarray, measure: Measure, penalty: float) -> None:
+        root = np.sqrt(measure.weights)
+        values, vectors = np.linalg.eigh(gram * root[:, None] * root[None, :])
+        kept = values > len(root) * np.finfo(float).eps * values[-1]
+        design = np.sqrt(values[kept])[:, None] * vectors[:, kept].T / root
+        super().__init__(design=design, target=target, penalty=penalty)
+        self.gram, self.values = gram, values[kept]
+
+    def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
+        """Return the b that belongs to the dual array, m(A)/(αn)."""
+        if A is None:
+            raise DataError("PenalisedOffsets.best: A must be given, as the offsets are those of a dual array.")
+        return problem.share / self.penalty * self.moment(problem, A)
+
+    def candidates(self, problem: DualProblem, H: Any, A: Any, b: Any) -> list[Any]:
+        """Return the one of the dual array (see :meth:`feasible` for the given one)."""
+        return [self.best(problem, H, A)]
+
+    def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
+        raise UnsupportedError("The offsets couple the sums at all levels: no prox is known. Use ADMM.")
+
+    def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
+        """Return the nearest array in the box, with the sums to which b belongs where it is given.
+
+        With a small α the offsets of a dual array magnify the errors of its sums; an algorithm knows better ones.
+        """
+        A = problem.loss.conjugate_prox(problem.Y, A, 0.0, problem.measure)
+        if b is None:
+            return A
+        lacking = self.penalty / problem.share * b - self.moment(problem, A)  # m(A) = αnb is wanted
+        sums = problem.sample_weight @ A + (lacking / self.values) @ self.design
+        summing = copy.copy(problem)
+        summing.intercept = Offsets(np.clip(sums, 0, problem.total_weight / problem.measure.locations))
+        return summing.feasible(A)
