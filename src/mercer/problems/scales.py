@@ -14,7 +14,7 @@ __all__ = ["Scales", "TargetScales"]
 
 #: part of the trace of a kernel, in units of the relative gap, that dual arrays of many nonzero entries hardly notice,
 #: and its largest value
-LEFT_OUT, MOST_LEFT_OUT = 20.0, 0.02
+TARGET_LEFT_OUT, MOST_LEFT_OUT = 20.0, 0.02
 
 
 class Scales:
@@ -82,7 +82,7 @@ class TargetScales(Scales):
 
     def tolerance(self, problem: DualProblem, share: float) -> float:
         """Return a share of the trace of 𝐊 that changes the objective of most arrays by less."""
-        return min(LEFT_OUT * share, MOST_LEFT_OUT) * float(namespace(problem.Y).sum(problem.gram.diagonal()))
+        return min(TARGET_LEFT_OUT * share, MOST_LEFT_OUT) * float(namespace(problem.Y).sum(problem.gram.diagonal()))
 
     @staticmethod
     def _mean(problem: DualProblem) -> Any:
