@@ -90,7 +90,7 @@ def test_accuracy_makes_bounds_tighter():
     np.testing.assert_allclose(bounds[-1], np.array(finest, dtype=float), atol=3e-3 * h.norm)
 
 
-@pytest.mark.parametrize(("name", "most"), [("MOST_INPUTS", 100), ("MOST_LEVELS", 20), ("BLOCK", 64)])
+@pytest.mark.parametrize(("name", "most"), [("MOST_INPUTS", 100), ("MOST_LEVELS", 20), ("SLOPE_ENTRIES", 64)])
 def test_limits_on_grids_keep_bounds_true(monkeypatch, name, most):
     h = model([4.0, 30.0])
     cover = Cover(np.zeros(2), np.ones(2), NODES)
@@ -100,7 +100,7 @@ def test_limits_on_grids_keep_bounds_true(monkeypatch, name, most):
     inputs = sampled(cover, np.random.default_rng(0), 2000)
     for j, (start, stop) in enumerate(pairwise(NODES)):
         assert lowest[j] <= slopes_at(h, inputs, np.linspace(start, stop, 30)).min()
-    if name == "BLOCK":  # memory, not accuracy
+    if name == "SLOPE_ENTRIES":  # memory, not accuracy
         np.testing.assert_allclose(lowest, free, rtol=1e-12)
     else:
         assert np.all(lowest < free)
