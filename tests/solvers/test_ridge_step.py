@@ -8,7 +8,7 @@ from mercer.kernels import Gaussian
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import Square
 from mercer.measures import Points
-from mercer.problems import DualProblem, Intercept
+from mercer.problems import DualProblem, Intercept, PenalisedOffsets
 from mercer.solvers.ridge_step import RidgeStep
 
 RNG = np.random.default_rng(0)
@@ -17,6 +17,7 @@ MEASURE = Points([0.2, 0.5, 0.9], [0.5, 0.2, 0.3]).build()
 WEIGHT = RNG.uniform(0.5, 2.0, size=6)
 RIGHT = Gaussian(3.0)(MEASURE.points)
 DESIGN, TARGET = RNG.normal(size=(2, 3)), RNG.normal(size=3)
+PENALISED = PenalisedOffsets(TARGET, Gaussian(1.0)(MEASURE.points), MEASURE, 0.3)
 
 
 @pytest.mark.parametrize("rho", [0.02, 1.5])
@@ -27,7 +28,7 @@ DESIGN, TARGET = RNG.normal(size=(2, 3)), RNG.normal(size=3)
         Intercept(),
         Intercept(target=TARGET),
         Intercept(design=DESIGN, target=TARGET),
-        Intercept(design=DESIGN, target=TARGET, penalty=0.3),
+        PENALISED,
     ],
     ids=["none", "free", "target", "design", "penalty"],
 )
@@ -56,10 +57,9 @@ def test_it_is_the_minimiser(intercept, rho):
 
 def test_the_multipliers_are_the_intercept_of_the_minimiser():
     """With a penalty p, the intercept of a dual array is m(A)/(pn); that of the step is ρν."""
-    intercept = Intercept(design=DESIGN, target=TARGET, penalty=0.3)
     gram = Kronecker(Dense(Gaussian(0.5)(X)), Dense(RIGHT))
-    problem = DualProblem(gram, Square(), RNG.normal(size=(6, 3)), MEASURE, 0.1, WEIGHT, intercept)
+    problem = DualProblem(gram, Square(), RNG.normal(size=(6, 3)), MEASURE, 0.1, WEIGHT, PENALISED)
     spectral, r = problem.gram.spectral(), RNG.normal(size=(6, 3))
     ridge = RidgeStep(problem, spectral, 0.7)
     nu = ridge.correction(spectral.analyse(r), problem.sample_weight @ r)[1]
-    assert 0.7 * nu == pytest.approx(intercept.moment(problem, ridge(r)) / (0.3 * 6))
+    assert 0.7 * nu == pytest.approx(PENALISED.moment(problem, ridge(r)) / (0.3 * 6))
