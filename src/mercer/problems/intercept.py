@@ -26,8 +26,11 @@ class Intercept:
 
     ::
 
-        primal   adds ⟨τ, bE⟩_μ/n + (p/2)‖b‖² to the objective (τ and p are 0 but for level sets)
-        dual     asks for m(A) = E[w ∘ (Σ_i s_i a_i − τ)] = 0, or has a further term ‖m(A)‖²/(2pn²) where p > 0
+        primal   adds ⟨τ, bE⟩_μ/n to the objective (τ is 0 but for level sets)
+        dual     asks for m(A) = E[w ∘ (Σ_i s_i a_i − τ)] = 0
+
+    A subclass may have a penalty p > 0: then (p/2)‖b‖² is added to the primal, and ‖m(A)‖²/(2pn²) to the dual in place
+    of the constraint.
 
     This is the intercept that is free at each node: b ∈ R^m. Its methods get the problem that it belongs to.
 
@@ -37,17 +40,17 @@ class Intercept:
         E; the identity by default.
     target : array of shape (m,), optional
         τ; zeros by default.
-    penalty : float, default=0.0
-        p ≥ 0.
     """
 
+    #: p, in subclasses with a design
+    penalty: float = 0.0
     #: where the sizes of the problem are taken from
     scales: ClassVar[Scales] = Scales()
     #: whether :meth:`best` is the minimiser, so that nothing is gained from the intercept that an algorithm has
     exact: ClassVar[bool] = True
 
-    def __init__(self, design: Any = None, target: Any = None, penalty: float = 0.0) -> None:
-        self.design, self.target, self.penalty = design, target, penalty
+    def __init__(self, design: Any = None, target: Any = None) -> None:
+        self.design, self.target = design, target
 
     @property
     def balanced(self) -> bool:
@@ -73,18 +76,14 @@ class Intercept:
         return off if self.design is None else self.design @ off
 
     def cost(self, problem: DualProblem, b: Any) -> float:
-        """Return ⟨τ, bE⟩_μ/n + (p/2)‖b‖²."""
-        norm = self.penalty / 2 * float(b @ b) if self.penalty else 0.0
+        """Return ⟨τ, bE⟩_μ/n, and (p/2)‖b‖² where there is a penalty."""
         if self.target is None:
-            return norm
-        return norm + problem.share * float((as_like(problem.measure.weights, b) * self.target) @ self.effect(b))
+            return 0.0
+        return problem.share * float((as_like(problem.measure.weights, b) * self.target) @ self.effect(b))
 
     def dual_cost(self, problem: DualProblem, A: Any) -> float:
-        """Return ‖m(A)‖²/(2pn²), 0 where the constraint holds because p = 0."""
-        if not self.penalty:
-            return 0.0
-        moment = self.moment(problem, A)
-        return problem.share**2 / (2 * self.penalty) * float(moment @ moment)
+        """Return ‖m(A)‖²/(2pn²) where there is a penalty; otherwise the constraint holds."""
+        return 0.0
 
     def multipliers(self, problem: DualProblem, spectral: Spectral, gain: Any, rho: float) -> Callable[[Any], Any]:
         """Return rhs ↦ ν with E(Σ_i s_i·W − Cᵀ diag(gain) C)Eᵀν + ρpnν = rhs, C the coordinates of equal rows.
@@ -109,8 +108,7 @@ class Intercept:
 
     def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
         """Return the prox of the same function on the dual arrays with Σ_i s_i a_i = τ."""
-        mean = 0.0 if self.target is None else self.target / float(namespace(Z).sum(problem.sample_weight))
-        pointwise = problem.loss.pointwise
+        pointwise, mean = problem.loss.pointwise, self._mean(problem)
         return zero_sum(prox, Z, problem.sample_weight, problem.measure, pointwise=pointwise, mean=mean)[0]
 
     def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
@@ -125,18 +123,21 @@ class Intercept:
         kept = copy.copy(problem)
         kept.measure = problem.measure.restricted(nonzero if observed is None else nonzero & observed)
         repaired = self._nearest(kept, A)
-        left_over = float(
-            xp.max(xp.abs(problem.sample_weight @ repaired - (0 if self.target is None else self.target)))
-        )
-        size = float(xp.sum(problem.sample_weight)) * max(float(xp.max(xp.abs(repaired))), 1e-300)
-        return repaired if left_over <= 1e-12 * size else self._nearest(problem, A)
+        left_over = problem.sample_weight @ repaired / problem.total_weight - self._mean(problem)
+        size = max(float(xp.max(xp.abs(repaired))), 1e-300)
+        return repaired if float(xp.max(xp.abs(left_over))) <= 1e-12 * size else self._nearest(problem, A)
+
+    def _mean(self, problem: DualProblem) -> Any:
+        """Return τ/Σ_i s_i, the mean of feasible dual arrays at each node."""
+        return 0.0 if self.target is None else self.target / problem.total_weight
 
     def _nearest(self, problem: DualProblem, A: Any) -> Any:
         A = problem.conjugate_prox(A, 0.0)
         if problem.loss.pointwise:
             return A
         xp = namespace(A)
-        A = problem.cut(A - node_mean(A, problem.sample_weight, problem.measure)[None, :])  # sums up to rounding
+        left_over = node_mean(A - self._mean(problem), problem.sample_weight, problem.measure)
+        A = problem.cut(A - left_over[None, :])  # sums up to rounding
         for digits in range(12, 0, -1):  # rounding may leave a row just outside its ball
             if bool(xp.all(xp.isfinite(problem.loss.conjugate(problem.Y, A, problem.measure)))):
                 break

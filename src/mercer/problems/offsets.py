@@ -66,8 +66,17 @@ class PenalisedOffsets(Intercept):
         values, vectors = np.linalg.eigh(gram * root[:, None] * root[None, :])
         kept = values > len(root) * np.finfo(float).eps * values[-1]
         design = np.sqrt(values[kept])[:, None] * vectors[:, kept].T / root
-        super().__init__(design=design, target=target, penalty=penalty)
-        self.gram, self.values = gram, values[kept]
+        super().__init__(design=design, target=target)
+        self.gram, self.values, self.penalty = gram, values[kept], penalty
+
+    def cost(self, problem: DualProblem, b: Any) -> float:
+        """Return ⟨τ, bE⟩_μ/n + (α/2)‖b‖²."""
+        return super().cost(problem, b) + self.penalty / 2 * float(b @ b)
+
+    def dual_cost(self, problem: DualProblem, A: Any) -> float:
+        """Return ‖m(A)‖²/(2αn²)."""
+        moment = self.moment(problem, A)
+        return problem.share**2 / (2 * self.penalty) * float(moment @ moment)
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the b that belongs to the dual array, m(A)/(αn)."""

@@ -57,8 +57,8 @@ class Scales:
 class TargetScales(Scales):
     """Sizes where dual arrays sum to a target τ: those of a_i = τ/Σ_i s_i and its predictions, were all rows alike.
 
-    With h = 0 the objective is 0 and nothing can be said of its size. The diagonal of 𝐊 is enough to bound the
-    predictions; products with 𝐊 could cancel, and cost more than some algorithms do.
+    With h = 0 the objective is 0 and nothing can be said of its size. The size of predictions is taken from the
+    diagonal of 𝐊; products with 𝐊 could cancel, and cost more than some algorithms do.
     """
 
     def null_array(self, problem: DualProblem) -> Any:
@@ -90,7 +90,7 @@ class TargetScales(Scales):
         return as_like(problem.intercept.target, problem.Y) / problem.total_weight
 
     def _predictions(self, problem: DualProblem) -> Any:
-        """Return a bound on the predictions at each node."""
+        """Return what the uniform array would predict at each node if all rows, and no columns, were alike."""
         xp = namespace(problem.Y)
         by_row = xp.reshape(problem.gram.diagonal(), problem.shape)  # s_i w_j K_(ij)(ij)
         return problem.scale * xp.sum(by_row, axis=0) * self._mean(problem)

@@ -12,6 +12,8 @@ from mercer.solvers.leave_one_out import (
     leave_one_out_errors,
     leave_one_out_predictions,
 )
+from mercer.solvers.level_sets import LevelPath
+from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
@@ -21,6 +23,8 @@ __all__ = [
     "ClosedForm",
     "InteriorPoint",
     "LBFGS",
+    "LevelPath",
+    "OffsetNewton",
     "Plan",
     "ProximalGradient",
     "RidgePath",
