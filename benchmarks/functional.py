@@ -53,7 +53,7 @@ from mercer.losses import EpsilonRidge, Huber, Square  # noqa: E402
 from mercer.measures import Measure  # noqa: E402
 from mercer.operator_valued import Decomposable  # noqa: E402
 from mercer.problems import DualProblem  # noqa: E402
-from mercer.solvers import ClosedForm, select  # noqa: E402
+from mercer.solvers import ClosedForm, plan  # noqa: E402
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 clock = time.perf_counter
@@ -184,7 +184,7 @@ def huber_group(data, kernels, alpha: float, intercept: bool, rounds: int, row: 
 
     def solve(loss):
         problem = problem_of(data, kernels, loss, alpha, intercept)
-        return (ClosedForm() if isinstance(loss, Square) else select(problem, 1e-4)).solve(problem)
+        return plan(ClosedForm() if isinstance(loss, Square) else "auto", problem, 1e-4).solve()
 
     losses = {}
     for geometry in ("norm", "pointwise"):
@@ -242,7 +242,7 @@ def epsilon_rows(quick: bool, rounds: int) -> list[dict]:
 def epsilon_row(data, kernels, loss, alpha: float, rounds: int) -> dict:
     def ours():
         problem = problem_of(data, kernels, loss, alpha)
-        return select(problem, 1e-6).solve(problem)
+        return plan("auto", problem, 1e-6).solve()
 
     runs = []
     for _ in range(rounds):
@@ -326,7 +326,7 @@ def group_lasso_row(X, Y, problem, loss, alpha: float, rounds: int, tol: float =
 
     def ours():
         built = problem(loss)
-        return select(built, tol).solve(built)
+        return plan("auto", built, tol).solve()
 
     def rival(rival_tol):
         n = len(X)

@@ -41,7 +41,7 @@ from mercer.losses import Pinball, WeightedHuber  # noqa: E402
 from mercer.measures import GaussLegendre  # noqa: E402
 from mercer.operator_valued import Decomposable  # noqa: E402
 from mercer.problems import DualProblem  # noqa: E402
-from mercer.solvers import select  # noqa: E402
+from mercer.solvers import plan  # noqa: E402
 
 THESIS_EVALUATIONS = 1207
 
@@ -66,7 +66,7 @@ def solve(problem_of, tol: float) -> dict:
     """Time everything from the data to the certified model."""
     start = time.perf_counter()
     problem = problem_of()
-    result = select(problem, tol).solve(problem)
+    result = plan("auto", problem, tol).solve()
     return {
         "seconds": time.perf_counter() - start,
         "relative_gap": result.relative_gap,

@@ -11,7 +11,7 @@ from mercer.backend import as_like
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import Smoothness, ridge_residuals
 from mercer.losses import Huber
-from mercer.solvers import select
+from mercer.solvers import plan
 
 __all__ = ["without_outliers"]
 
@@ -53,6 +53,6 @@ def _robust_fit(sample: Sample, tame: Sample, chosen: Smoothness, pointwise: boo
     loss = huber.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, huber), pointwise))
     bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
     problem = sample.pose(bound, loss, chosen.alpha)
-    result = select(problem, ROUGH_TOL).solve(problem)
+    result = plan("auto", problem, ROUGH_TOL).solve()
     residuals = sample.outputs.residuals(sample.predictor(bound, problem, result), sample.X)
     return residuals, huber.for_residuals(sample.typical_size(residuals, pointwise)).kappa

@@ -128,7 +128,8 @@ TABLE: tuple[Rule, ...] = (
 def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None) -> Solver:
     """Return the solver that ``solver="auto"`` uses: the first row of the table whose condition holds.
 
-    ``print(explain(problem))`` shows which one it is.
+    ``print(explain(problem))`` shows which one it is; ``plan("auto", problem, tol).solve()`` also uses what the choice
+    had to compute.
 
     ====================================================== ================
     problem                                                solver

@@ -11,7 +11,7 @@ from mercer.losses.square import Square
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.observed import feature_share, solve_observed
-from mercer.solvers.reduction import prepared
+from mercer.solvers.reduction import STORED_AT_ONCE, prepared
 from mercer.solvers.ridge_step import RidgeStep
 
 __all__ = ["ClosedForm"]
@@ -58,6 +58,7 @@ class ClosedForm(Solver):
         if _iterative(problem):
             A, n_iter, certificate = solve_observed(problem, min(self.tol, CHEAP_GAP), self.max_iter, init)
         else:
+            problem = problem.with_gram(problem.gram.stored())  # which a factorisation needs, and the certificate
             shift = 1 / problem.scale  # λn
             A, n_iter = shift * problem.gram.shifted_solve(shift, problem.Y, centred=problem.fit_intercept), 1
             A = problem.feasible(A)
@@ -71,16 +72,17 @@ class ClosedForm(Solver):
         The eigenbases leave out what is far below ``tol`` at the smallest λ.
         """
         self.check(problem)
-        smallest, iterative = problem.with_alpha(min(alphas)), _iterative(problem)
+        iterative, trivial = _iterative(problem), problem.trivial  # whatever λ
+        smallest = problem.with_alpha(min(alphas))
         if iterative:
             tolerance = smallest.tolerance(feature_share(min(self.tol, CHEAP_GAP)))
-            problem = problem.with_gram(problem.gram.featured(tolerance))
+            problem = problem.with_gram(problem.gram.stored(STORED_AT_ONCE).featured(tolerance))
         else:
             problem = prepared(smallest, 1e-2 * self.tol)
             spectral = problem.gram.spectral(problem.tolerance(1e-2 * self.tol))
         for alpha in alphas:
             at_alpha = problem.with_alpha(alpha)
-            if iterative or problem.trivial:
+            if iterative or trivial:
                 yield self.solve(at_alpha)
                 continue
             A = at_alpha.feasible(RidgeStep(at_alpha, spectral)(problem.Y))
