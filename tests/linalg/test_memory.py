@@ -9,6 +9,7 @@ from mercer.linalg import memory, memory_budget, memory_limit
 
 
 def test_by_default_it_is_half_of_the_smaller_of_machine_and_container(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "_machine_memory", memory._machine_memory.__wrapped__)  # asked at each time
     limit = tmp_path / "memory.max"
     limit.write_text("1000\n")
     monkeypatch.setattr(memory, "CONTAINER_LIMIT", limit)

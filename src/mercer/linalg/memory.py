@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 from mercer._params import check_number
@@ -68,7 +69,9 @@ def require_memory(size: float, what: str, remedy: str) -> None:
         )
 
 
+@cache
 def _machine_memory() -> int:
+    """Return what the machine or the container has; it does not change, and asking takes longer than a small fit."""
     sizes = [_physical_memory(), _container_memory()]
     return min((size for size in sizes if size is not None), default=UNKNOWN)
 
