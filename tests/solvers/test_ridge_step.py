@@ -6,7 +6,7 @@ import pytest
 from mercer.linalg import Dense, FlatGram, Kronecker
 from mercer.losses import Square
 from mercer.measures import Measure
-from mercer.problems import DualProblem, Intercept
+from mercer.problems import DualProblem, Intercept, PenalisedOffsets
 from mercer.solvers.ridge_step import RidgeStep
 
 N, M = 7, 4
@@ -23,7 +23,7 @@ INTERCEPTS = {
     "target": Intercept(target=np.array([1.0, -2.0, 0.5, 3.0])),
     "design": Intercept(design=RNG.normal(size=(2, M))),
     "both": Intercept(design=RNG.normal(size=(2, M)), target=np.ones(M)),
-    "penalty": Intercept(design=RNG.normal(size=(2, M)), target=np.ones(M), penalty=0.3),
+    "penalty": PenalisedOffsets(np.ones(M), np.exp(-(np.subtract.outer(range(M), range(M)) ** 2.0)), MEASURE, 0.3),
 }
 
 
