@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.backend import namespace
+from mercer.backend import device, namespace
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.operators import PSD, LinearOperator
@@ -67,6 +67,13 @@ class Gram(LinearOperator):
     @property
     def adjoint(self):
         return self
+
+    def column(self, index: int) -> Any:
+        """Return one column of the dense form: the image of an array with a single 1, flat."""
+        xp = namespace(self.like)
+        unit = xp.zeros(self.array_shape, dtype=self.like.dtype, device=device(self.like))
+        unit[index // self.array_shape[1], index % self.array_shape[1]] = 1.0
+        return xp.reshape(self.apply(unit), (-1,))
 
     # -- the weighted geometry ---------------------------------------------------------------------------------
 

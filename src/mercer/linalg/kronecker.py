@@ -77,6 +77,15 @@ class Kronecker(Gram):
         root = xp.reshape(self.whiten(ones), (-1,))
         return matrix * root[None, :] / root[:, None]
 
+    def column(self, index: int) -> Any:
+        i, j = divmod(index, self.array_shape[1])
+        left, right = self.left.column(i), self.right.column(j)
+        if self._row_root is not None:
+            left = left / self._row_root * self._row_root[i]
+        if self._column_root is not None:
+            right = right / self._column_root * self._column_root[j]
+        return namespace(left).reshape(left[:, None] * right[None, :], (-1,))
+
     def norm2(self) -> float:
         return norm2(self.left) * norm2(self.right)
 

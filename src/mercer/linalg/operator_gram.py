@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -149,7 +148,7 @@ class _BlockMatrix(LinearOperator):
 
 
 class _Sum(LinearOperator):
-    """The whitened matrices of several Gram operators, added."""
+    """DKD with K the sum of several Gram operators without weights, and D diagonal."""
 
     tags = PSD
 
@@ -173,21 +172,23 @@ class _Sum(LinearOperator):
 
     def apply(self, array):
         xp = namespace(array)
-        columns = self._scaled(array)
-        shape = self.terms[0].array_shape
-
-        def one(column: Any) -> Any:
-            images = [term @ xp.reshape(column, shape) for term in self.terms]
-            return xp.reshape(reduce(lambda a, b: a + b, images), (-1, 1))
-
-        return self._scaled(xp.concat([one(columns[:, k]) for k in range(columns.shape[1])], axis=1))
+        columns, shape = self._scaled(array), self.terms[0].array_shape
+        images = [
+            xp.reshape(sum(term @ xp.reshape(columns[:, k], shape) for term in self.terms), (-1, 1))
+            for k in range(columns.shape[1])
+        ]
+        return self._scaled(xp.concat(images, axis=1))
 
     def diagonal(self):
-        values = reduce(lambda a, b: a + b, [term.diagonal() for term in self.terms])
+        values = sum(term.diagonal() for term in self.terms)
         return values if self.scale is None else values * self.scale**2
 
+    def column(self, index: int) -> Any:
+        values = sum(term.column(index) for term in self.terms)
+        return values if self.scale is None else values * self.scale * self.scale[index]
+
     def _dense(self):
-        matrix = reduce(lambda a, b: a + b, [term.to_dense() for term in self.terms])
+        matrix = sum(term.to_dense() for term in self.terms)
         return matrix if self.scale is None else matrix * self.scale[:, None] * self.scale[None, :]
 
 

@@ -24,9 +24,9 @@ def check_operator(
 ) -> None:
     """Check that an operator keeps the contract of :class:`mercer.linalg.LinearOperator`; AssertionError if not.
 
-    Checked are linearity, ⟨Ax, y⟩ = ⟨x, A'y⟩ for the adjoint A' and that A'' = A, that ``to_dense`` and ``diagonal``
-    agree with ``apply`` in row-major order, that ``to_dense`` refuses a matrix which is too large, that the tags
-    "self-adjoint" and "psd" are true, and that library and dtype of an array are kept. Random arrays are drawn
+    Checked are linearity, ⟨Ax, y⟩ = ⟨x, A'y⟩ for the adjoint A' and that A'' = A, that ``to_dense``, ``diagonal`` and
+    ``column`` agree with ``apply`` in row-major order, that ``to_dense`` refuses a matrix which is too large, that the
+    tags "self-adjoint" and "psd" are true, and that library and dtype of an array are kept. Random arrays are drawn
     with NumPy and moved to the library of ``example``, so that any array library will do.
 
     Parameters
@@ -115,6 +115,8 @@ class _Checker:
         expected = (dense @ flat).reshape(tuple(self.image.shape))
         self.close(self.image, expected, "apply(x) differs from to_dense() @ x")
         self.close(self.operator.apply(self.x), self.image, "apply(x) is not the same after to_dense()")
+        for index in {0, shape[1] // 2, shape[1] - 1}:
+            self.close(self.operator.column(index), dense[:, index], "column(i) differs from that of to_dense()")
         diagonal = np.diagonal(dense)
         self.close(self.operator.diagonal(), diagonal, "diagonal() differs from that of to_dense()")
 
