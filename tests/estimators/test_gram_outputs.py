@@ -91,7 +91,7 @@ def test_objects_that_are_all_zero():
 
 def test_losses_of_coordinates_are_refused():
     outputs = GramOutputs.from_gram(VECTORS @ VECTORS.T)
-    bound = outputs.bind(Gaussian(2.0), Gaussian(1.0), None, False)
+    bound = outputs.bind(Gaussian(2.0))
     assert bound.output_kernel == Identity()
     with pytest.raises(UnsupportedError, match=r"have none. Take a loss of norms"):
         outputs.pose(bound, X, Huber(0.1, "pointwise"), 0.1, None, False)
