@@ -398,3 +398,23 @@ def test_units_of_x_and_of_the_grid_do_not_matter():
     base = FunctionalRegressor(grid=GRID).fit(X, CURVES)
     other = FunctionalRegressor(grid=3600 * GRID + 7).fit(X * [1e5, 1e-3] + 4, CURVES)
     np.testing.assert_allclose(other.predict(NEW * [1e5, 1e-3] + 4), base.predict(NEW), atol=1e-7)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was():
+    x = np.linspace(0, 1, 12)[:, None]
+    gram, curves = np.exp(-((x - x.T) ** 2)), np.sin(6 * x + np.linspace(0, 1, 5))
+    model = FunctionalRegressor("precomputed", alpha=0.1).fit(gram, curves)
+    before = model.predict(gram)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(gram, np.where(np.arange(5) == 2, np.inf, curves), np.r_[0.0, np.ones(11)])
+    np.testing.assert_array_equal(model.predict(gram), before)
+
+
+def test_scores_do_not_look_at_curves_of_weight_0():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(20, 1))
+    grid = np.linspace(0, 1, 6)
+    curves = [(grid, np.sin(3 * grid + a)) for a in x[:, 0]]
+    curves[0] = (np.array([0.05, 0.15]), np.array([7.0, 8.0]))  # at points of its own
+    model = FunctionalRegressor(grid=grid, alpha=1e-4).fit(x[1:], curves[1:])
+    assert model.score(x, curves, np.r_[0.0, np.ones(19)]) == pytest.approx(model.score(x[1:], curves[1:]))

@@ -109,3 +109,9 @@ def test_losses_of_coordinates_are_refused():
 def test_what_is_no_gram_matrix(gram, message):
     with pytest.raises(DataError, match=message):
         GramOutputs.from_gram(gram)
+
+
+def test_indefinite_matrices_are_refused():
+    for matrix in ([[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]]):
+        with pytest.raises(DataError, match="positive semi-definite"):
+            GramOutputs.from_gram(np.array(matrix))

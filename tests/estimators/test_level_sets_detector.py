@@ -13,7 +13,7 @@ from mercer.exceptions import MercerError
 from mercer.interpolation import interpolation
 from mercer.kernels import Gaussian, Precomputed
 from mercer.linalg import Dense
-from mercer.measures import GaussLegendre, MonteCarlo, Points, Trapezoid
+from mercer.measures import GaussLegendre, Grid, MonteCarlo, Points, Trapezoid
 from mercer.problems import level_set_problem
 from mercer.solvers.level_sets import LevelPath
 
@@ -370,3 +370,11 @@ def test_arrays_of_other_libraries_are_refused_with_a_remedy():
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(MercerError, match="Convert X with numpy"):
         LevelSetDetector().fit(strict.asarray(X))
+
+
+@pytest.mark.parametrize("settings", [{}, {"coupling": 0.1}, {"alpha": 0.01}], ids=["alone", "coupled", "penalised"])
+@pytest.mark.parametrize("m", [51, 94])
+def test_many_levels_on_a_grid(settings, m):
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    detector = LevelSetDetector(measure=Grid(np.linspace(0.02, 0.98, m)), **settings).fit(x)
+    assert detector.status_ == "converged"

@@ -262,3 +262,45 @@ def test_other_factors_with_the_same_weights():
     expected = Kronecker(Gaussian(1.0).gram(X), Dense(np.eye(M)), S, W)
     np.testing.assert_allclose(other @ A, expected @ A, atol=1e-12)
     np.testing.assert_allclose(other.weighted(None, None) @ A, Gaussian(1.0)(X) @ A, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 3, 51, 94, 200, 201, 259])
+def test_diagonal_matrices_of_any_size_are_multiples_of_the_identity(m):
+    """W^½ diag(1/w) W^½ is the identity but for rounding, however many nodes there are."""
+    w = np.random.default_rng(m).uniform(0.5, 1.5, m) / m
+    gram = Kronecker(Dense(np.eye(2)), Dense(np.diag(1 / w)), None, w)
+    assert gram.columns_alike
+    assert gram.costs.factorisation < gram.costs.decomposition
+
+
+def test_what_was_kept_of_other_factors_is_forgotten():
+    gram = pairs().weighted(S, W).featured(1e-9)
+    other = PairGram(Gaussian(9.0).gram(X[:5]), Gaussian(2.0).gram(X[:, :1]), np.array([0, 0, 1, 2, 2, 4]))
+    changed = gram.with_factors(left=other)
+    features = changed.features(1e-9)
+    found = changed.unwhiten(features.synthesise(features.analyse(changed.whiten(A))))
+    np.testing.assert_allclose(found, changed @ A, atol=1e-6)
+
+
+def test_the_memory_budget_limits_what_is_stored():
+    gram = GRAMS["kronecker"]()
+    with memory_limit(100):
+        assert gram.stored(10**9) is gram
+        assert not pairs().direct
+    assert gram.stored(10**9) is not gram
+    assert pairs().direct
+
+
+def test_weights_of_terms_do_not_count_in_a_sum():
+    terms = [GRAMS["kronecker"](), GRAMS["flat"]()]
+    weighted = [term.weighted(S, W) for term in terms]
+    np.testing.assert_allclose(SumGram(weighted) @ A, SumGram(terms) @ A, atol=1e-12)
+
+
+def test_features_of_other_arrays():
+    strict = pytest.importorskip("array_api_strict")
+    Phi = np.random.default_rng(1).normal(size=(N, M, 4))
+    expected = FeatureGram(Phi).features(0.0)
+    found = FeatureGram(strict.asarray(Phi)).features(0.0)
+    image = found.synthesise(found.analyse(strict.asarray(A)))
+    np.testing.assert_allclose(np.asarray(image), expected.synthesise(expected.analyse(A)), atol=1e-12)

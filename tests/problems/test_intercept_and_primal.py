@@ -7,8 +7,12 @@ import pytest
 from cvxpy_primal import LOSSES, Data, make, reference
 from scipy import optimize
 
+from mercer.exceptions import UnsupportedError
+from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Expectile, Huber, MoreauHinge, MoreauPinball, Pinball
-from mercer.problems import PrimalProblem
+from mercer.measures import Measure
+from mercer.problems import DualProblem, Intercept, PrimalProblem
+from mercer.solvers import ADMM, select
 
 SMOOTH = [loss for loss in LOSSES if loss.smooth]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -175,3 +179,21 @@ def test_primal_and_dual_certificates_agree(loss):
     exact = primal.dual.certificate(A)
     assert certificate.primal == pytest.approx(exact.primal, rel=1e-10)
     assert certificate.dual == pytest.approx(exact.dual, rel=1e-10)
+
+
+def test_flags_of_numpy_are_flags():
+    data = make(Huber(0.5))
+    gram, measure = Kronecker(Dense(data.left), Dense(data.right)), Measure(data.points, data.weights)
+    for flag in (np.True_, np.False_, True, False):
+        problem = DualProblem(gram, Huber(0.5), data.Y, measure, 0.1, None, flag)
+        assert problem.fit_intercept is bool(flag)
+        assert select(problem).solve(problem).converged
+
+
+@pytest.mark.parametrize("intercept", [Intercept(design=np.ones((1, 3))), Intercept(target=np.ones(3))])
+def test_what_is_best_with_a_design_or_a_target_is_for_a_subclass_to_say(intercept):
+    data = make(Huber(0.5))
+    gram, measure = Kronecker(Dense(data.left), Dense(data.right)), Measure(data.points, data.weights)
+    problem = DualProblem(gram, Huber(0.5), data.Y, measure, 0.1, None, intercept)
+    with pytest.raises(UnsupportedError, match="for a subclass to say"):
+        ADMM().solve(problem)

@@ -289,10 +289,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self : FunctionalRegressor
         """
         self._check_settings()
-        (X, self.input_form_), (y, grid, self.output_form_) = open_inputs(X), open_curves(self, y, self.grid)
-        X, keep, weight, self.columns_ = validate_rows(self, X, sample_weight)
+        (X, input_form), (y, grid, output_form) = open_inputs(X), open_curves(self, y, self.grid)
+        X, keep, weight, columns = validate_rows(self, X, sample_weight)
         outputs = read_outputs(self, y, grid, X)
-        sample = self._sample(X, outputs, keep, weight)
+        sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         centre, sample = sample.centred()
         chosen, loss = self._choose(sample, given)
@@ -300,7 +300,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         problem = sample.pose(bound, loss, chosen.alpha)
         result = self._solve(problem, self._tolerance)
         self._warn(result)
-        self._store(sample.X, bound, problem, result, centre, self.columns_)
+        self._store(sample.X, bound, problem, result, centre, columns)
+        self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
@@ -337,14 +338,14 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
 
-    def _sample(self, X, outputs: Outputs, keep, weight) -> Sample:
+    def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
         self._check_lengths(X, outputs)
         outputs.check(self, X, keep)
         if keep is not None:
             X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
-            if self.columns_ is not None:
-                X = take_columns(X, self.columns_)
+            if columns is not None:
+                X = take_columns(X, columns)
         if len(outputs) < 2:
             raise DataError(
                 f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two curves of positive "

@@ -52,6 +52,11 @@ class GramOutputs(GridCurves):
             raise DataError(f"GramOutputs: a Gram matrix is square, with finite entries; got shape {gram.shape}.")
         if np.max(np.abs(gram - gram.T)) > ASYMMETRY * np.max(np.abs(gram)):
             raise DataError("GramOutputs: a Gram matrix is symmetric, and this one is not. Take (K + K.T) / 2.")
+        sizes = np.sqrt(np.maximum(np.diagonal(gram), 0))
+        if np.any(np.abs(gram) > np.outer(sizes, sizes) + ASYMMETRY * np.max(np.abs(gram))):
+            raise DataError(
+                "GramOutputs: a Gram matrix is positive semi-definite, |k_ij|² ≤ k_ii k_jj, and this one is not."
+            )
         factor = pivoted_cholesky(Dense(gram), NEGLIGIBLE_TRACE * float(np.trace(gram)))
         if factor is None or factor.shape[1] == 0:
             factor = np.zeros((len(gram), 1))

@@ -149,10 +149,10 @@ class ScatteredCurves(Outputs):
         share = weight[self.rows] * self.weights
         mass = np.bincount(group, weights=share)
         sums = np.column_stack([np.bincount(group, weights=share * column) for column in self.values.T])
-        means = sums / mass[:, None]
+        means = sums / np.where(mass > 0, mass, 1.0)[:, None]  # points that only curves of weight 0 have
         if shared or len(means) == 1:
             return means[group]
-        centres = np.bincount(group, weights=share * self.points[:, 0]) / mass
+        centres = np.bincount(group, weights=share * self.points[:, 0]) / np.where(mass > 0, mass, 1.0)
         return np.column_stack([np.interp(self.points[:, 0], centres, column) for column in means.T])
 
     def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:

@@ -127,7 +127,7 @@ class Kronecker(Gram):
     @property
     def costs(self) -> Costs:
         n, m = self.array_shape
-        factorisation = len(self._output_groups()) * n**3 / 3 if self._output_groups() else math.inf
+        factorisation = (len(self._output_groups()) or math.inf) * n**3 / 3
         return Costs(n * n * m + n * m * m, factorisation, 9.0 * (n**3 + m**3))
 
     def stored(self, limit: int | None = None) -> Gram:
@@ -222,6 +222,6 @@ def _one_eigenvalue(right: LinearOperator) -> bool:
     xp = namespace(right.matrix)
     diagonal = xp.linalg.diagonal(right.matrix)
     spread = float(xp.max(diagonal) - xp.min(diagonal))
-    off = float(xp.max(xp.abs(right.matrix))) if right.shape[0] else 0.0
-    rest = float(xp.sum(xp.abs(right.matrix))) - float(xp.sum(xp.abs(diagonal)))
-    return max(spread, rest) <= 1e-14 * off
+    unit = xp.eye(right.shape[0], dtype=diagonal.dtype, device=device(diagonal))
+    off = float(xp.max(xp.abs(right.matrix - unit * diagonal[:, None])))
+    return max(spread, off) <= 1e-14 * float(xp.max(xp.abs(right.matrix)))

@@ -12,7 +12,7 @@ from pathlib import Path
 from mercer._params import check_number
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["BLOCK_BYTES", "memory_budget", "memory_limit", "require_memory"]
+__all__ = ["BLOCK_BYTES", "in_words", "memory_budget", "memory_limit", "require_memory"]
 
 #: share of the memory of the machine that an operation may take
 MACHINE_SHARE = 0.5
@@ -64,9 +64,20 @@ def require_memory(size: float, what: str, remedy: str) -> None:
     budget = memory_budget()
     if size > budget:
         raise UnsupportedError(
-            f"{what} would need {size / 2**30:.1f} GiB, more than the memory budget of {budget / 2**30:.1f} GiB. "
+            f"{what} would need {in_words(size)}, more than the memory budget of {in_words(budget)}. "
             f"{remedy} (mercer.linalg.memory_limit sets another budget.)"
         )
+
+
+def in_words(size: float) -> str:
+    """Return a number of bytes as people say it.
+
+    Examples
+    --------
+    >>> in_words(3 * 2**30), in_words(2**20 / 2)
+    ('3.0 GiB', '0.5 MiB')
+    """
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 / 10 else f"{size / 2**20:.2g} MiB"
 
 
 @cache

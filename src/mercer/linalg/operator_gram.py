@@ -74,16 +74,18 @@ class FeatureGram(FlatGram):
 
 
 class SumGram(FlatGram):
-    """A sum of Gram operators on arrays of one shape: products add, solves take conjugate gradients.
+    """A sum of Gram operators on arrays of one shape: products and columns add.
+
+    Solves take a factorisation where its memory is in the budget, and conjugate gradients beyond.
 
     Parameters
     ----------
     terms : sequence of Gram
-        Without weights.
+        Their kernels are added; weights that they may have do not count.
     """
 
     def __init__(self, terms: Sequence[Gram]) -> None:
-        terms = list(terms)
+        terms = [term.weighted(None, None) for term in terms]
         if len({term.array_shape for term in terms}) != 1:
             raise DataError(f"SumGram: the terms must act on arrays of one shape; got {terms!r}.")
         super().__init__(_Sum(terms), terms[0].array_shape)

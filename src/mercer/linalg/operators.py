@@ -82,9 +82,9 @@ class LinearOperator(ABC):
     def stored(self, limit: int | None = None) -> LinearOperator:
         """Return the same operator with its matrix stored, where that takes at most ``limit`` bytes, else itself.
 
-        Products with a stored kernel matrix are several times faster. The limit is the memory budget by default.
+        Products with a stored kernel matrix are several times faster. The memory budget is a limit in any case.
         """
-        if self.dense_bytes > (memory_budget() if limit is None else limit):
+        if self.dense_bytes > min(memory_budget(), self.dense_bytes if limit is None else limit):
             return self
         return Dense(self._dense(), self.tags)
 

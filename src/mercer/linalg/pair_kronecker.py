@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import UnsupportedError
+from mercer.linalg.eigen import CHOLESKY_COPIES
 from mercer.linalg.gram import Gram
 from mercer.linalg.kronecker import Kronecker
 from mercer.linalg.memory import memory_budget
@@ -51,12 +52,18 @@ class PairKronecker(Kronecker):
         self.left: PairGram
         self._factors: tuple[float, PairFactors] | None = None
 
+    def _with(self, **changes: Any) -> Any:
+        if "left" in changes or "right" in changes:  # what was kept belongs to the old ones
+            changes.setdefault("_factors", None)
+        return super()._with(**changes)
+
     @property
     def direct(self) -> bool:
-        size = self.left.shape[0]
-        if size <= FEW_PAIRS:
+        if CHOLESKY_COPIES * self.left.dense_bytes > memory_budget():
+            return False
+        if self.left.shape[0] <= FEW_PAIRS:
             return True
-        return not self.left.thin and self.left.dense_bytes <= min(MOST_BYTES, memory_budget())
+        return not self.left.thin and self.left.dense_bytes <= MOST_BYTES
 
     def stored(self, limit: int | None = None) -> Gram:
         return self  # products are fast without the matrix

@@ -124,7 +124,7 @@ class PairGram(LinearOperator):
     @cached_property
     def _matrix(self) -> np.ndarray | None:
         """The matrix, where it is small: made at the first product, as K_Θ most often has a thin factor."""
-        return self._dense() if self.dense_bytes <= FACTOR_LIMIT else None
+        return self._dense() if self.dense_bytes <= min(FACTOR_LIMIT, memory_budget()) else None
 
     def diagonal(self):
         values = self.inputs.diagonal()[self.rows] * self.points.operator.diagonal()[self.points.nodes]
@@ -139,8 +139,8 @@ class PairGram(LinearOperator):
     def _dense(self):
         left, right, nodes = self.inputs.to_dense(), self.points.operator.to_dense(), self.points.nodes
         matrix = np.empty(self.shape, dtype=np.result_type(left, right))
-        for first in range(0, len(matrix), 256):  # two more matrices of this size are not made
-            block = slice(first, first + 256)
+        for first in range(0, len(matrix), BLOCK_ROWS):  # two more matrices of this size are not made
+            block = slice(first, first + BLOCK_ROWS)
             np.multiply(left[self.rows[block]][:, self.rows], right[nodes[block]][:, nodes], out=matrix[block])
         if self.scale is not None:
             matrix *= self.scale[:, None]

@@ -115,18 +115,19 @@ class FlatFeatures(ThinFeatures):
 
     def __init__(self, eigen: Eigen, shape: tuple[int, int], scale: float = 1.0, observed: Any = None) -> None:
         self.bound = scale * eigen.values[:, None]
-        self.factor = eigen.vectors * np.sqrt(self.bound[:, 0])
+        xp = namespace(self.bound)
+        self.factor = eigen.vectors * xp.sqrt(self.bound[:, 0])[None, :]
         self.shape = shape
         self.observed = observed_share(observed, shape, self.bound)
-        self.spectrum = float(np.mean(self.observed)) * self.bound
-        self.n_rows = len(self.factor)
-        self.work = 4 * self.factor.size
+        self.spectrum = float(xp.mean(self.observed)) * self.bound
+        self.n_rows = self.factor.shape[0]
+        self.work = 4 * self.n_rows * self.factor.shape[1]
 
     def synthesise(self, beta: Any) -> Any:
-        return (self.factor @ beta).reshape(self.shape)
+        return namespace(beta).reshape(self.factor @ beta, self.shape)
 
     def analyse(self, array: Any) -> Any:
-        return self.factor.T @ array.reshape(-1, 1)
+        return self.factor.T @ namespace(array).reshape(array, (-1, 1))
 
     def constant(self, direction: Any) -> None:
         return None

@@ -92,7 +92,9 @@ class DualProblem:
             raise DataError("DualProblem: sample weights must be positive and finite; drop rows of weight 0.")
         loss.check_targets(Y, measure)
         self.loss, self.Y, self.measure, self.alpha = loss, Y, measure, float(alpha)
-        self.intercept = Intercept() if fit_intercept is True else fit_intercept or None
+        self.intercept: Intercept | None = Intercept() if fit_intercept else None
+        if isinstance(fit_intercept, Intercept):
+            self.intercept = fit_intercept
         self.mass, self.values = float(mass), values
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import scipy.linalg
 
 from mercer.backend import as_like, namespace
+from mercer.exceptions import UnsupportedError
 from mercer.linalg import Spectral
 from mercer.losses.observed import node_mean
 from mercer.problems.best_intercept import best_intercept
@@ -32,7 +33,8 @@ class Intercept:
     A subclass may have a penalty p > 0: then (p/2)‖b‖² is added to the primal, and ‖m(A)‖²/(2pn²) to the dual in place
     of the constraint.
 
-    This is the intercept that is free at each node: b ∈ R^m. Its methods get the problem that it belongs to.
+    This is the intercept that is free at each node: b ∈ R^m. With a design or a target a subclass has to say what the
+    best one is (:meth:`best`) and where sizes come from (``scales``). Methods get the problem that they belong to.
 
     Parameters
     ----------
@@ -100,6 +102,11 @@ class Intercept:
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, shape (k,); a dual array A may help to find it."""
+        if self.design is not None or self.target is not None:
+            raise UnsupportedError(
+                f"{type(self).__name__}: what is best with a design or a target is for a subclass to say: derive from "
+                "Intercept and give it best (SlopedIntercept and Offsets do)."
+            )
         return best_intercept(problem.loss, problem.Y, H, problem.sample_weight, problem.measure, A)
 
     def candidates(self, problem: DualProblem, H: Any, A: Any, b: Any) -> list[Any]:

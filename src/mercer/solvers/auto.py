@@ -42,6 +42,8 @@ TIGHT_TOL = 1e-5
 FEW_ROWS = 1000
 #: rows from which the condition number and the rank of a Gram matrix are guessed
 SAMPLE = 200
+#: operations of products in units of those of a decomposition up to which they are taken: products run faster
+DECOMPOSITION_SHARE = 4 / 9
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
 SLOW_DECAY = 1e-3
 
@@ -98,10 +100,10 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     """Whether the few products of a proximal gradient method cost less than an eigendecomposition.
 
     The dual of a loss like the square loss has a condition number of 1 + ‖𝐊‖/(λn) =: C, and about 7√C accelerated steps
-    of n²m operations stand against some 8n³, unless the input Gram is of low rank. C and the decay of the spectrum are
-    those of a sample of the rows.
+    stand against an eigendecomposition (``Gram.costs``), unless the input Gram is of low rank. C and the decay of the
+    spectrum are those of a sample of the rows.
     """
-    n, m = problem.shape
+    n = problem.shape[0]
     if not like_square(problem) or problem.fit_intercept or n <= FEW_ROWS:
         return False
     values = problem.gram.sample_spectrum(SAMPLE)
@@ -109,7 +111,8 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
         return False
     condition = 1 + problem.scale * float(values[-1]) * n / SAMPLE
     slow_decay = float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
-    return slow_decay and 7 * m * math.sqrt(condition) <= 4 * n
+    costs = problem.gram.costs
+    return slow_decay and 7 * math.sqrt(condition) * costs.product <= DECOMPOSITION_SHARE * costs.decomposition
 
 
 TABLE: tuple[Rule, ...] = (

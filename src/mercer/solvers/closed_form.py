@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +49,8 @@ class ClosedForm(Solver):
             raise self.refuse(f"the loss is {problem.loss!r}", "Use ADMM or solver='auto'.")
 
     def prepare(self, problem: DualProblem) -> DualProblem:
-        if _iterative(problem) or math.isfinite(problem.gram.costs.factorisation):
+        costs = problem.gram.costs
+        if _iterative(problem) or costs.factorisation < costs.decomposition:
             return problem
         return problem.with_gram(problem.gram.decomposed(0.0))
 

@@ -61,6 +61,8 @@ def loss_path(
     >>> [result.coef[:, 0].round(2).tolist() for result in loss_path(problem, "kappa", [top, 1.0])]
     [[0.75, 1.5, 6.75], [0.75, 1.0, 1.0]]
     """
+    if problem.has_slopes:
+        raise UnsupportedError("loss_path: problems with slopes have no path. Solve them one by one, with with_loss.")
     names = sorted(problem.loss.get_params())
     if parameter not in names:
         allowed = (

@@ -242,4 +242,6 @@ def _leading(features: ThinFeatures) -> list[tuple[np.ndarray, np.ndarray]]:
 def _price(features: ThinFeatures) -> float:
     """Return how many steps may remain before an exact block is worth its time, in steps."""
     sizes = [int(counts.sum()) for _, counts in _leading(features)]
-    return JUDGED_STEPS + BLOCK_PRICE * sum((features.n_rows + size / 3) * size**2 for size in sizes) / features.work
+    return JUDGED_STEPS + BLOCK_PRICE * sum((features.n_rows + size / 3) * size**2 for size in sizes) / max(
+        features.work, 1
+    )
