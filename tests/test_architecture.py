@@ -19,7 +19,7 @@ SOURCE = Path(mercer.__file__).parent
 TIERS = {
     "core": [
         *("_params", "exceptions", "backend", "linalg", "measures"),
-        *("kernels", "losses", "operator_valued", "features", "interpolation", "quantile_function"),
+        *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
     "learning": ["estimators", "model_selection", "guarantees", "__init__"],

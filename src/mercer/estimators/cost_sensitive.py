@@ -242,10 +242,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         the costs at which the classes compete, where h has to vary, are about that share of all costs.
         """
         weight = np.ones(len(signs)) if weight is None else to_numpy(weight)
-        p = float(weight[signs > 0].sum() / weight.sum())
-        balanced = weight * np.where(signs > 0, 0.5 / p, 0.5 / (1 - p))
+        p, q = (float(weight[of_class].sum() / weight.sum()) for of_class in (signs > 0, signs < 0))
+        balanced = weight * np.where(signs > 0, 0.5 / p, 0.5 / q)
         alpha = choose_alpha(self, self.alpha, bound, growth, X, signs, balanced, self.fit_intercept)
-        return alpha * (4 * p * (1 - p)) ** 2 if isinstance(self.alpha, str) else alpha
+        return alpha * (4 * p * q) ** 2 if isinstance(self.alpha, str) else alpha
 
     def _two_classes(self, labels: np.ndarray) -> np.ndarray:
         classes = np.unique(labels)

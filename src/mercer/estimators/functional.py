@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._params import check_number
 from mercer.backend import device, namespace, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
@@ -39,6 +38,7 @@ from mercer.estimators.validation import (
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
+from mercer.magnitudes import check_alpha
 from mercer.operator_valued import (
     Basis,
     BoundBasis,
@@ -204,7 +204,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             if self.alpha != "auto":
                 raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
         else:
-            check_number(self, "alpha", self.alpha, low=0, hint="Or pass alpha='auto'.")
+            check_alpha(self, self.alpha, "Or pass alpha='auto'.")
         if isinstance(self.kernel, OperatorValuedKernel) and not isinstance(self.kernel, Decomposable):
             raise parameter_error(
                 self,

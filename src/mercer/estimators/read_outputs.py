@@ -14,6 +14,7 @@ from mercer.estimators.outputs import Outputs
 from mercer.estimators.scattered_curves import ScatteredCurves
 from mercer.estimators.validation import as_array, as_points, float_array
 from mercer.exceptions import DataError, parameter_error
+from mercer.magnitudes import check_magnitude
 from mercer.measures import Grid, Measure, MeasureRule, Points
 
 __all__ = ["read_outputs"]
@@ -99,6 +100,7 @@ def _read_grid(owner: Any, Y: Any, grid: Any, like: Any) -> GridCurves:
     xp = namespace(array)
     if bool(xp.any(xp.isinf(array))):
         raise DataError(f"{name}: Input Y contains infinity. NaN marks values that were not observed.")
+    check_magnitude(owner, "Y", array)
     n, n_dims = array.shape[0], array.ndim
     m, p = (array.shape[1] if n_dims > 1 else 1), (array.shape[2] if n_dims == 3 else 1)
     nodes = _grid_measure(owner, grid, m, like)
@@ -137,6 +139,7 @@ def _read_scattered(owner: Any, Y: Any) -> ScatteredCurves:
                 "the same."
             )
     points, values, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    check_magnitude(owner, "Y", values)
     rows = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
     n_dims = 3 if any(np.ndim(to_numpy(one[1])) == 2 for one in Y) else 2
     return ScatteredCurves(rows, points, values, weights, len(parts), n_dims)

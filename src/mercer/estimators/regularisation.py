@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.exceptions import parameter_error
 from mercer.losses import Square
+from mercer.magnitudes import check_alpha
 from mercer.problems import DualProblem
 from mercer.solvers import leave_one_out_errors
 
@@ -34,7 +34,7 @@ def choose_alpha(
     y ↦ cy + d (d = 0 without an intercept). Of more than 2 000 rows, 2 000 at equal steps are used.
     """
     if not isinstance(alpha, str):
-        check_number(owner, "alpha", alpha, low=0, hint="Or pass alpha='auto'.")
+        check_alpha(owner, alpha, "Or pass alpha='auto'.")
         return float(alpha)
     if alpha != "auto":
         raise parameter_error(owner, "alpha", alpha, "a positive number or 'auto'")

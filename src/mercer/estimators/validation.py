@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, column_o
 
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
+from mercer.magnitudes import WIDEST, check_magnitude
 
 __all__ = [
     "TrainingRows",
@@ -87,6 +88,8 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         with _own_errors("X and y"):
             X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
+    _check_inputs(estimator, X)
+    check_magnitude(estimator, "y", y)
     keep, weight, columns = _positive_rows(estimator, X, sample_weight)
     if keep is None:
         return TrainingRows(X, y, weight, columns)
@@ -105,7 +108,12 @@ def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.n
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, dtype=np.float64)
+    _check_inputs(estimator, X)
     return X, *_positive_rows(estimator, X, sample_weight)
+
+
+def _check_inputs(estimator: Any, X: Any) -> None:
+    check_magnitude(estimator, "X", X, spread=not estimator.__sklearn_tags__().input_tags.pairwise)
 
 
 def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
@@ -121,7 +129,10 @@ def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarr
 
 
 def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
-    """Return the weights of the rows of X, shape (n,): non-negative, not all 0; a number or None is one for all."""
+    """Return the weights of the rows of X, shape (n,): non-negative, the largest about 1; a number is one for all.
+
+    As only ratios of weights matter, they are divided by a power of two, which is exact.
+    """
     number = sample_weight is None or isinstance(sample_weight, numbers.Number)
     with _own_errors("sample_weight"):
         weight = _check_sample_weight(sample_weight if number else to_numpy(sample_weight), X, dtype=np.float64)
@@ -130,7 +141,14 @@ def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
             f"sample_weight must be non-negative and not all zero; got weights from {weight.min():g} to "
             f"{weight.max():g}. Use 0 for a row that should not count."
         )
-    return weight
+    with np.errstate(under="ignore"):  # what underflows is refused
+        scaled = np.ldexp(weight, -np.frexp(weight.max())[1])
+    if np.any((weight > 0) & (scaled * WIDEST < 0.5)):
+        raise DataError(
+            f"sample_weight must not span more than {WIDEST:g}; got weights from {weight[weight > 0].min():g} to "
+            f"{weight.max():g}. Use 0 for a row that should not count."
+        )
+    return scaled
 
 
 def validate_labels(estimator: Any, y: Any) -> np.ndarray:
@@ -180,6 +198,7 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, reset=False, dtype=np.float64)
+    check_magnitude(estimator, "X", X, spread=False)
     return X if columns is None else take_columns(X, columns)
 
 

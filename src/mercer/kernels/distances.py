@@ -18,6 +18,9 @@ Array = Any
 DISTANCE_ENTRIES = 2**17
 #: up to so many columns differences are taken directly; beyond, a matrix product is faster
 DIRECT_COLUMNS = 16
+#: lengths from the mean beyond which points are not scaled before their differences are taken: the rounding of scaled
+#: points, ε times their size, would show in the distances of near ones
+FAR_POINTS = 1e4
 #: squared distances below this part of ‖x‖² have lost too many digits in ‖x‖² + ‖z‖² − 2⟨x, z⟩
 CANCELLED = 1e-3
 
@@ -45,21 +48,30 @@ def assemble(block: Callable[[Array, Array], Array], X: Array, Z: Array) -> Arra
     return matrix
 
 
-def scale_points(X: Array, Z: Array, weights: Any) -> tuple[Array, Array]:
-    """Return (X − c)·weights and (Z − c)·weights with c the mean of Z; ``Z is X`` is kept."""
-    if Z.shape[0] == 0:
-        return X * weights, (X if Z is X else Z) * weights
-    centre = namespace(Z).mean(Z, axis=0, keepdims=True)
-    scaled = (X - centre) * weights
-    return scaled, scaled if Z is X else (Z - centre) * weights
+def scale_points(X: Array, Z: Array, weights: Any) -> tuple[Array, Array, Any]:
+    """Return (X − c)·weights and (Z − c)·weights with c the mean of Z, and None; ``Z is X`` is kept.
+
+    Where that would cost digits of small distances, X, Z and the weights are returned as they are: weights are then for
+    differences.
+    """
+    xp = namespace(Z)
+    if Z.shape[0] == 0 or X.shape[0] == 0:
+        return X * weights, (X if Z is X else Z) * weights, None
+    centre = xp.mean(Z, axis=0, keepdims=True)
+    with np.errstate(over="ignore"):  # then they are far
+        scaled = (X - centre) * weights
+        other = scaled if Z is X else (Z - centre) * weights
+    if not bool(xp.max(xp.abs(scaled)) <= FAR_POINTS):
+        return X, Z, weights
+    return scaled, other, None
 
 
-def squared_distances(X: Array, Z: Array) -> Array:
-    """Return ‖x_i − z_j‖²; exactly 0 where x_i and z_j are the same row of the same array."""
-    if X.shape[1] <= DIRECT_COLUMNS:
-        if is_numpy(X, Z) and X.shape[1] > 1:
+def squared_distances(X: Array, Z: Array, weights: Any = None) -> Array:
+    """Return Σ_k w_k²(x_ik − z_jk)²; exactly 0 where x_i and z_j are the same row of the same array."""
+    if weights is not None or X.shape[1] <= DIRECT_COLUMNS:
+        if weights is None and is_numpy(X, Z) and X.shape[1] > 1:
             return cdist(X, Z, "sqeuclidean")
-        return column_sum(lambda x, z: (x - z) ** 2, X, Z)
+        return _difference_sum(lambda difference: difference**2, X, Z, weights)
     xp = namespace(X, Z)
     x_sizes, z_sizes = xp.sum(X * X, axis=1)[:, None], xp.sum(Z * Z, axis=1)[None, :]
     if is_numpy(X, Z):
@@ -83,12 +95,21 @@ def _expanded(X: np.ndarray, Z: np.ndarray, x_sizes: np.ndarray, z_sizes: np.nda
     return squares
 
 
-def city_block_distances(X: Array, Z: Array) -> Array:
-    """Return ‖x_i − z_j‖₁."""
-    if is_numpy(X, Z):
+def city_block_distances(X: Array, Z: Array, weights: Any = None) -> Array:
+    """Return Σ_k w_k|x_ik − z_jk|."""
+    if is_numpy(X, Z) and weights is None:
         return cdist(X, Z, "cityblock")
+    return _difference_sum(namespace(X, Z).abs, X, Z, weights)
+
+
+def _difference_sum(size: Callable[[Array], Array], X: Array, Z: Array, weights: Any) -> Array:
+    """Return Σ_k size(w_k(x_ik − z_jk)); weights None are ones."""
+    if weights is None:
+        return column_sum(lambda x, z: size(x - z), X, Z)
     xp = namespace(X, Z)
-    return column_sum(lambda x, z: xp.abs(x - z), X, Z)
+    each = iter((xp.zeros_like(X[:1, :]) + weights)[0, :])
+    with np.errstate(over="ignore"):  # infinitely far
+        return column_sum(lambda x, z: size((x - z) * next(each)), X, Z)
 
 
 def column_sum(term: Callable[[Array, Array], Array], X: Array, Z: Array) -> Array:

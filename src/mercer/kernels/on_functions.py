@@ -91,8 +91,8 @@ class _Integral(_Functional):
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
         weights = self._weights(X)
-        X, Z = scale_points(X, Z, float(self.gamma) ** (1 / self._power))
-        if is_numpy(X, Z) and X.shape[1] >= MANY_COLUMNS:
+        X, Z, scale = scale_points(X, Z, float(self.gamma) ** (1 / self._power))
+        if is_numpy(X, Z) and X.shape[1] >= MANY_COLUMNS and scale is None:
             return _in_tiles(np.square if self._power == 2 else np.abs, X, Z, weights)
         xp = namespace(X, Z)
         size = xp.square if self._power == 2 else xp.abs
@@ -100,7 +100,8 @@ class _Integral(_Functional):
         def block(x: Array, z: Array) -> Array:
             total: Any = 0.0
             for k, weight in enumerate(weights.tolist()):
-                total = total + weight * xp.exp(-size(x[:, k : k + 1] - z[:, k : k + 1].T))
+                difference = x[:, k : k + 1] - z[:, k : k + 1].T
+                total = total + weight * xp.exp(-size(difference if scale is None else scale * difference))
             return total
 
         return assemble(block, X, Z)

@@ -112,8 +112,8 @@ class Radial(Stationary):
         return (ones * kernel._weights(X))[0, :]
 
     def _evaluate(self, X: Array, Z: Array) -> Array:
-        X, Z = scale_points(X, Z, self._weights(X))
-        return assemble(lambda x, z: self._profile(squared_distances(x, z), 0), X, Z)
+        X, Z, weights = scale_points(X, Z, self._weights(X))
+        return assemble(lambda x, z: self._profile(squared_distances(x, z, weights), 0), X, Z)
 
     def _gradient(self, X: Array, Z: Array) -> Array:
         V, squares = self._displacements(X, Z)

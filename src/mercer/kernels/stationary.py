@@ -109,8 +109,8 @@ class Laplacian(Stationary):
 
     def _evaluate(self, X, Z):
         xp = namespace(X, Z)
-        X, Z = scale_points(X, Z, self._weights(X))
-        return assemble(lambda x, z: xp.exp(-city_block_distances(x, z)), X, Z)
+        X, Z, weights = scale_points(X, Z, self._weights(X))
+        return assemble(lambda x, z: xp.exp(-city_block_distances(x, z, weights)), X, Z)
 
 
 @dataclass(eq=False, repr=False)

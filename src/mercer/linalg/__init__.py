@@ -16,6 +16,7 @@ from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+from mercer.linalg.positive import positive_solver
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
 from mercer.linalg.thin_features import ThinFeatures
@@ -46,6 +47,7 @@ __all__ = [
     "memory_limit",
     "norm2",
     "pivoted_cholesky",
+    "positive_solver",
     "scaled",
     "solve",
 ]

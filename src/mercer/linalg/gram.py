@@ -97,6 +97,13 @@ class Gram(LinearOperator):
         """Return Σ_ij s_i w_j A_ij B_ij."""
         return float(namespace(left).sum(self.whiten(left) * self.whiten(right)))
 
+    def sizes(self) -> tuple[Any, Any]:
+        """Return r (n,) and c (m,) with |K_(ij)(kl)| ≤ r_i c_j r_k c_l, for the kernel without weights."""
+        xp = namespace(self.like)
+        diagonal = xp.reshape(self.diagonal(), self.array_shape)  # s_i w_j K_(ij)(ij)
+        roots = self.unwhiten(xp.sqrt(xp.where(diagonal > 0, diagonal, xp.zeros_like(diagonal))))
+        return xp.max(roots, axis=1), xp.ones_like(roots[0, :])
+
     # -- what is computed from it ------------------------------------------------------------------------------
 
     @abstractmethod

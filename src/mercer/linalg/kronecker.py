@@ -68,6 +68,11 @@ class Kronecker(Gram):
         xp = namespace(self.like)
         return xp.reshape(self.left.diagonal()[:, None] * self.right.diagonal()[None, :], (-1,))
 
+    def sizes(self) -> tuple[Any, Any]:
+        xp = namespace(self.like)
+        left, right = (xp.sqrt(xp.abs(operator.diagonal())) for operator in self._given)
+        return left, right
+
     def _dense(self):
         xp = namespace(self.like)
         left, right = self.left.to_dense(), self.right.to_dense()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import namespace
+from mercer.backend import machine_epsilon, namespace
 from mercer.linalg.eigen import Eigen
 from mercer.linalg.spectral import Spectral
 
@@ -81,5 +81,7 @@ class KroneckerSpectral(Spectral):
 
     def constant_solver(self, gain: Any, weights: Any, total: float) -> Callable[[Any], Any]:
         # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside
-        change, back = 1 / (total - self._inside(gain)) - 1 / total, self._right_back
+        outside = total - self._inside(gain)  # ≥ 0 but for rounding; 0 where constants are functions of the kernel
+        least = machine_epsilon(outside) * total
+        change, back = 1 / namespace(outside).where(outside > least, outside, least) - 1 / total, self._right_back
         return lambda rhs: rhs / (total * weights) + back @ (change * (rhs @ back))

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from mercer.backend import device, namespace
+from mercer.backend import device, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import UnsupportedError
+from mercer.linalg.positive import positive_solver
 
 __all__ = ["Spectral"]
 
@@ -88,4 +89,6 @@ class Spectral(ABC):
         xp = namespace(weights)
         unit = xp.eye(weights.shape[0], dtype=weights.dtype, device=device(weights))
         matrix = total * (weights[:, None] * unit) - self.constant_gram(gain)
+        if is_numpy(matrix):
+            return positive_solver(matrix, machine_epsilon(matrix) * total * float(xp.max(weights)))
         return lambda rhs: xp.linalg.solve(matrix, rhs[:, None])[:, 0]

@@ -9,6 +9,7 @@ from mercer.problems.level_sets import level_coef, level_set_problem
 from mercer.problems.monotone import SlopedIntercept, monotone_problem
 from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
+from mercer.problems.rounding import Rounding
 
 __all__ = [
     "Certificate",
@@ -18,6 +19,7 @@ __all__ = [
     "Offsets",
     "PenalisedOffsets",
     "PrimalProblem",
+    "Rounding",
     "SlopedIntercept",
     "curve_problem",
     "level_coef",

@@ -11,26 +11,36 @@ __all__ = ["Certificate"]
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Primal and dual value of a pair of points; the optimum lies between them.
+    """Primal and dual value of a pair of points; the optimum lies between them, up to ``rounding``.
 
     ``relative_gap`` = gap / max(|primal|, |dual|, 1e-6·reference), where the reference is the objective of the
-    intercept-only model.
+    intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two values
+    (see :class:`~mercer.problems.Rounding`); it is a part of the gap, which is therefore never below the true one.
     """
 
     primal: float
     dual: float
     reference: float
     intercept: Any = None
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:
-        """The absolute duality gap, ≥ 0."""
+        """The absolute duality gap, ≥ 0, with the rounding of its own computation."""
         gap = self.primal - self.dual
-        return gap if math.isnan(gap) else max(gap, 0.0)
+        return gap if math.isnan(gap) else max(gap, 0.0) + self.rounding
 
     @property
     def relative_gap(self) -> float:
         """The gap in units of the objective; what ``tol`` bounds."""
-        if self.gap == 0 or self.gap == math.inf:  # inf: the dual array is not feasible
-            return self.gap
-        return self.gap / max(abs(self.primal), abs(self.dual), 1e-6 * self.reference)
+        return self._relative(self.gap)
+
+    @property
+    def visible_gap(self) -> float:
+        """The relative gap without its rounding: what an algorithm can still make smaller."""
+        return self._relative(self.gap - self.rounding)
+
+    def _relative(self, gap: float) -> float:
+        if gap == 0 or gap == math.inf:  # inf: the dual array is not feasible
+            return gap
+        return gap / max(abs(self.primal), abs(self.dual), 1e-6 * self.reference)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import check_number
 from mercer.exceptions import DataError
 from mercer.linalg import Gram
 from mercer.losses.base import Loss
+from mercer.magnitudes import check_alpha
 from mercer.measures import Measure
 from mercer.problems.curve_loss import CurveLoss, check_observation_weights
 from mercer.problems.dual import DualProblem
@@ -74,7 +74,7 @@ def curve_problem(
     >>> ADMM(tol=1e-4).solve(problem).converged
     True
     """
-    check_number("curve_problem", "alpha", alpha, low=0)
+    check_alpha("curve_problem", alpha)
     rows = np.asarray(rows)
     n = int(rows.max(initial=-1)) + 1 if n_curves is None else n_curves
     counts = np.bincount(rows, minlength=n)

@@ -13,9 +13,11 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
 from mercer.losses.prox import project_box
+from mercer.magnitudes import LARGEST, LARGEST_SCALE, check_alpha, check_magnitude
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
+from mercer.problems.rounding import Rounding
 from mercer.problems.scales import Scales
 
 __all__ = ["DualProblem"]
@@ -71,7 +73,7 @@ class DualProblem:
     ) -> None:
         if not isinstance(loss, Loss):
             raise parameter_error("DualProblem", "loss", loss, "a Loss", "For instance Square(), not 'square'.")
-        check_number("DualProblem", "alpha", alpha, low=0)
+        check_alpha("DualProblem", alpha)
         check_number("DualProblem", "mass", mass, low=0)
         xp = namespace(Y)
         if not xp.isdtype(Y.dtype, "real floating"):
@@ -85,6 +87,7 @@ class DualProblem:
             measure = measure.restricted(observed)
         if not bool(xp.all(xp.isfinite(Y))):
             raise DataError("DualProblem: Y must be finite (NaN marks entries that were not observed).")
+        check_magnitude("DualProblem", "Y", Y, spread=False)
         weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
         if tuple(weight.shape) != (Y.shape[0],):
             raise DataError(f"DualProblem: sample_weight must have shape {(Y.shape[0],)}; got {tuple(weight.shape)}.")
@@ -99,12 +102,30 @@ class DualProblem:
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
+        self._check_scale()
+
+    def _check_scale(self) -> None:
+        """Refuse kernel values that are not finite, and a λ that they are far too large for."""
+        xp = namespace(self.Y)
+        r, c = self.gram.sizes()
+        size = float(xp.max(r)) * float(xp.max(c)) if r.shape[0] and c.shape[0] else 0.0
+        if not size <= LARGEST:
+            raise DataError(
+                f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST:g}; got {size:g}. Scale "
+                "the inputs, or choose a bounded kernel such as Gaussian()."
+            )
+        if self.scale * size**2 > LARGEST_SCALE:
+            least = self.alpha * self.scale * size**2 / LARGEST_SCALE
+            allowed = f"at least {least:.3g} for kernel values of size {size**2:.3g}"
+            raise parameter_error("DualProblem", "alpha", self.alpha, allowed, "Or scale the inputs.")
 
     def with_alpha(self, alpha: float) -> DualProblem:
         """Return the same problem with another λ; data and Gram operators are shared."""
-        check_number("DualProblem", "alpha", alpha, low=0)
+        check_alpha("DualProblem", alpha)
         other = copy.copy(self)
         other.alpha = float(alpha)
+        other._check_scale()
+        other._forget("rounding")
         if self.intercept is not None and self.intercept.target is not None:  # sizes are those of predictions
             other._forget("null_model", "trivial", "unit")
         return other
@@ -117,6 +138,7 @@ class DualProblem:
     def with_gram(self, gram: Gram) -> DualProblem:
         """Return the same problem with another form of the same Gram operator: stored, or decomposed."""
         other = copy.copy(self)
+        other._forget("rounding")  # which belongs to a problem; that of another form of the operator is the same
         other.gram = gram
         return other
 
@@ -127,7 +149,7 @@ class DualProblem:
     def with_loss(self, loss: Loss) -> DualProblem:
         """Return the same problem with another loss; data and Gram operators are shared, and so are slopes."""
         other = copy.copy(self)
-        other._forget("box", "null_model", "trivial", "unit")
+        other._forget("box", "null_model", "trivial", "unit", "rounding")
         other.loss = self.loss.rewrap(loss)
         other.values = None if self.values is None else self.values.with_loss(other.loss.of_values)
         other.loss.check_targets(self.Y, self.measure)
@@ -169,6 +191,11 @@ class DualProblem:
     def box(self) -> Box | None:
         """The box form of the conjugate loss on the data, or None."""
         return self.loss.box(self.Y, self.measure)
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        """Bounds of what rounding does to certificates."""
+        return Rounding(self)
 
     @property
     def scales(self) -> Scales:
@@ -258,7 +285,8 @@ class DualProblem:
         dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
         if self.intercept is not None:
             dual -= self.intercept.dual_cost(self, A)
-        return Certificate(primal, dual, self.null_model[0], b)
+        rounding = self.rounding.bound(A, H if self.intercept is None else H + self.effect(b)[None, :])
+        return Certificate(primal, dual, self.null_model[0], b, rounding)
 
     # -- proxes ------------------------------------------------------------------------------------------------
 

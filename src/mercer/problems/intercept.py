@@ -6,11 +6,9 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import scipy.linalg
-
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.exceptions import UnsupportedError
-from mercer.linalg import Spectral
+from mercer.linalg import Spectral, positive_solver
 from mercer.losses.observed import node_mean
 from mercer.problems.best_intercept import best_intercept
 from mercer.problems.scales import Scales
@@ -95,10 +93,10 @@ class Intercept:
         weights, total, design = as_like(problem.measure.weights, problem.Y), problem.total_weight, self.design
         if design is None:
             return spectral.constant_solver(gain, weights, total)
-        matrix = total * ((design * weights) @ design.T) - design @ spectral.constant_gram(gain) @ design.T
+        whole = total * ((design * weights) @ design.T)
+        matrix = whole - design @ spectral.constant_gram(gain) @ design.T
         matrix.flat[:: len(matrix) + 1] += rho * self.penalty / problem.share
-        factor = scipy.linalg.cho_factor(matrix)
-        return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+        return positive_solver(matrix, machine_epsilon(whole) * float(whole.trace()))
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, shape (k,); a dual array A may help to find it."""

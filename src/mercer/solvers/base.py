@@ -173,15 +173,17 @@ class Monitor:
         self.history.append((n_iter, gap, time.perf_counter() - self.start))
         if self.callback is not None and self.callback(n_iter, certificate):
             self.stopped = True
-        return self.stopped or gap <= share * self.solver.tol
+        return self.stopped or certificate.visible_gap <= share * self.solver.tol
 
     def result(self, A: Any, certificate: Certificate, n_iter: int, status: str | None = None) -> SolverResult:
         """Return the result for a feasible A and its exact certificate."""
         gap = certificate.relative_gap
         if gap <= self.solver.tol:
             status = "converged"
+        elif self.stopped:
+            status = "stopped"
         elif status is None:
-            status = "stopped" if self.stopped else "max_iter"
+            status = "stalled" if certificate.visible_gap <= self.solver.tol else "max_iter"
         return SolverResult(
             coef=A,
             intercept=certificate.intercept,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._params import check_number
 from mercer.backend import as_like, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.linalg import CentredBasis, Gram
+from mercer.magnitudes import check_alpha
 from mercer.problems import DualProblem
 from mercer.solvers.spectral_filter import ACCURACY, CompressedSpectrum, compress_spectrum
 
@@ -171,7 +171,7 @@ class RidgePath:
 
     def _filter(self, alpha: float) -> np.ndarray:
         """F_aj on the active columns, (r, q)."""
-        check_number(self, "alpha", alpha, low=0)
+        check_alpha(self, alpha)
         shift = float(alpha) / self.problem.share
         return shift / (shift + self.inputs.values[:, None] * self.outputs.values[: self._active])
 
