@@ -115,7 +115,7 @@ def test_blocks_of_rows_and_constants(kind):
     C = np.stack([spectral.constant(unit).ravel() for unit in np.eye(M)], axis=1)
     np.testing.assert_allclose(spectral.constant_gram(gain), C.T @ (gain.ravel()[:, None] * C), atol=1e-12)
     system = S.sum() * np.diag(W) - spectral.constant_gram(gain)
-    solver = spectral.constant_solver(gain, W, S.sum())
+    solver = spectral.constant_solver(1 - gain, W, S.sum())
     np.testing.assert_allclose(solver(row), np.linalg.solve(system, row), atol=1e-10)
 
 

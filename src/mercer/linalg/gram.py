@@ -168,7 +168,7 @@ class Gram(LinearOperator):
             xp.ones_like(example) if root is None else root**2
             for root, example in ((self._row_root, rhs[:, 0]), (self._column_root, rhs[0, :]))
         )
-        solver = spectral.constant_solver(gain, w, float(xp.sum(s)))
+        solver = spectral.constant_solver(shift / (spectral.spectrum + shift), w, float(xp.sum(s)))
         nu = solver(w * (s @ rhs) - spectral.constant_sums(coordinates))
         coordinates = coordinates - gain * spectral.constant(nu)
         return (rhs - nu[None, :] - spectral.synthesise(coordinates)) / shift

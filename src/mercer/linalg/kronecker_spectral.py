@@ -79,9 +79,14 @@ class KroneckerSpectral(Spectral):
     def constant_gram(self, gain: Any) -> Any:
         return (self._right_in * self._inside(gain)) @ self._right_in.T
 
-    def constant_solver(self, gain: Any, weights: Any, total: float) -> Callable[[Any], Any]:
-        # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside
-        outside = total - self._inside(gain)  # ≥ 0 but for rounding; 0 where constants are functions of the kernel
-        least = machine_epsilon(outside) * total
+    def constant_solver(self, shrink: Any, weights: Any, total: float) -> Callable[[Any], Any]:
+        # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside; what is
+        # outside of the gains, total − inside, is summed from parts without cancellation
+        rest = total - float(
+            namespace(self._ones).sum(self._ones * self._ones)
+        )  # of constants outside the basis of K_X
+        noise = machine_epsilon(self._ones) * total * max(1.0, self._ones.shape[0] ** 0.5)
+        outside = (rest if rest > 8 * noise else 0.0) + self._inside(shrink)
+        least = machine_epsilon(outside) ** 2 * total  # where a constant costs nothing, up to rounding
         change, back = 1 / namespace(outside).where(outside > least, outside, least) - 1 / total, self._right_back
         return lambda rhs: rhs / (total * weights) + back @ (change * (rhs @ back))

@@ -81,14 +81,14 @@ class Spectral(ABC):
     def constant_gram(self, gain: Any) -> Any:
         """Return Cᵀ diag(gain) C, shape (m, m), with C = :meth:`constant`."""
 
-    def constant_solver(self, gain: Any, weights: Any, total: float) -> Callable[[Any], Any]:
-        """Return rhs ↦ ν, the solution of (total·diag(weights) − Cᵀ diag(gain) C)ν = rhs.
+    def constant_solver(self, shrink: Any, weights: Any, total: float) -> Callable[[Any], Any]:
+        """Return rhs ↦ ν, the solution of (total·diag(weights) − Cᵀ diag(1 − shrink) C)ν = rhs.
 
         It is the system behind a ridge step whose rows sum to zero.
         """
         xp = namespace(weights)
         unit = xp.eye(weights.shape[0], dtype=weights.dtype, device=device(weights))
-        matrix = total * (weights[:, None] * unit) - self.constant_gram(gain)
+        matrix = total * (weights[:, None] * unit) - self.constant_gram(1 - shrink)
         if is_numpy(matrix):
             return positive_solver(matrix, machine_epsilon(matrix) * total * float(xp.max(weights)))
         return lambda rhs: xp.linalg.solve(matrix, rhs[:, None])[:, 0]

@@ -85,16 +85,16 @@ class Intercept:
         """Return ‖m(A)‖²/(2pn²) where there is a penalty; otherwise the constraint holds."""
         return 0.0
 
-    def multipliers(self, problem: DualProblem, spectral: Spectral, gain: Any, rho: float) -> Callable[[Any], Any]:
-        """Return rhs ↦ ν with E(Σ_i s_i·W − Cᵀ diag(gain) C)Eᵀν + ρpnν = rhs, C the coordinates of equal rows.
+    def multipliers(self, problem: DualProblem, spectral: Spectral, shrink: Any, rho: float) -> Callable[[Any], Any]:
+        """Return rhs ↦ ν with E(Σ_i s_i·W − Cᵀ diag(1 − shrink) C)Eᵀν + ρpnν = rhs, C the coordinates of equal rows.
 
         It is the system behind a ridge step: ρν is the intercept that belongs to its minimiser.
         """
         weights, total, design = as_like(problem.measure.weights, problem.Y), problem.total_weight, self.design
         if design is None:
-            return spectral.constant_solver(gain, weights, total)
+            return spectral.constant_solver(shrink, weights, total)
         whole = total * ((design * weights) @ design.T)
-        matrix = whole - design @ spectral.constant_gram(gain) @ design.T
+        matrix = whole - design @ spectral.constant_gram(1 - shrink) @ design.T
         matrix.flat[:: len(matrix) + 1] += rho * self.penalty / problem.share
         return positive_solver(matrix, machine_epsilon(whole) * float(whole.trace()))
 

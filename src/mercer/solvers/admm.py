@@ -108,9 +108,9 @@ class ADMM(Solver):
             H = ridge.smooth(A)
             certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
-                return Reduced(A, n_iter, certificate.relative_gap, intercept=b)
+                return Reduced(A, n_iter, certificate.visible_gap, intercept=b)
             sweep.rebalance(T)
-            looks.plan(n_iter, certificate.relative_gap)
+            looks.plan(n_iter, certificate.visible_gap)
 
     def _look(self, problem: DualProblem, A: Any, H: Any, multiplier: Any) -> tuple[Certificate, Any]:
         """Return a certificate and the intercept to start from later: that of the iteration, or the best when near."""
@@ -119,7 +119,7 @@ class ADMM(Solver):
             return certificate, None
         if not problem.intercept.exact:
             return certificate, multiplier
-        near = 0.9 * self.tol < certificate.relative_gap <= WORTH_A_SORT * self.tol
+        near = 0.9 * self.tol < certificate.visible_gap <= WORTH_A_SORT * self.tol
         if near and not problem.loss.smooth:  # of a smooth loss errors of the intercept hardly show
             certificate = problem.certificate(A, H)
         return certificate, None

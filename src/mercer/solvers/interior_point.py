@@ -83,15 +83,15 @@ class InteriorPoint(Solver):
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))
             running = state.b if problem.intercept is not None and not problem.intercept.exact else None
             certificate = problem.certificate(A, state.kernel_part(A), running)
-            if best_seen is None or certificate.gap < best_seen.gap:
+            if best_seen is None or certificate.visible_gap < best_seen.visible_gap:
                 best, best_seen, b = A, certificate, running
             since = 0 if best_seen is certificate or state.mu < 0.9 * lowest else since + 1
             lowest = min(lowest, state.mu)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter or since >= STALLED_STEPS:
-                return Reduced(best, n_iter, best_seen.relative_gap, since >= STALLED_STEPS, b)
+                return Reduced(best, n_iter, best_seen.visible_gap, since >= STALLED_STEPS, b)
             n_iter += 1
             if not state.step():
-                return Reduced(best, n_iter, best_seen.relative_gap, True, b)
+                return Reduced(best, n_iter, best_seen.visible_gap, True, b)
 
 
 class _CentralPath:

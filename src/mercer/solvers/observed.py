@@ -50,10 +50,10 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = 
         n_iter += steps
         A = problem.feasible(A)
         certificate = problem.certificate(A)
-        stalled = certificate.relative_gap > 0.5 * last  # a finer system gains nothing: rounding limits the gap
-        if certificate.relative_gap <= tol or stalled or n_iter >= max_iter:
+        stalled = certificate.visible_gap > 0.5 * last  # a finer system gains nothing: rounding limits the gap
+        if certificate.visible_gap <= tol or stalled or n_iter >= max_iter:
             return A, n_iter, certificate
-        share, goal, last = 1e-2 * share, 1e-2 * goal, certificate.relative_gap
+        share, goal, last = 1e-2 * share, 1e-2 * goal, certificate.visible_gap
 
 
 def feature_share(tol: float) -> float:

@@ -23,7 +23,7 @@ class Reduced(NamedTuple):
 
     A: Any
     n_iter: int
-    relative_gap: float
+    visible_gap: float
     stalled: bool = False
     intercept: Any = None
 
@@ -65,7 +65,7 @@ def solve_reduced(
         spectral = problem.gram.spectral(problem.tolerance(share))
         A, n_iter, reduced_gap, stalled, b = iterate(problem, spectral, A, n_iter)
         certificate = problem.certificate(A, b=b)
-        blame_reduction = certificate.relative_gap > tol >= reduced_gap and spectral.left_out > 0
+        blame_reduction = certificate.visible_gap > tol >= reduced_gap and spectral.left_out > 0
         if not blame_reduction or n_iter >= max_iter or monitor.stopped:
             return monitor.result(A, certificate, n_iter, "stalled" if stalled else None)
         share *= 1e-2

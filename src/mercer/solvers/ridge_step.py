@@ -33,7 +33,8 @@ class RidgeStep:
         self.spectrum = problem.scale * spectral.spectrum
         self.gain = self.spectrum / (self.spectrum + rho)
         if problem.intercept is not None:
-            self._multipliers = problem.intercept.multipliers(problem, spectral, self.gain, rho)
+            shrink = rho / (self.spectrum + rho)  # 1 − g, to all its digits
+            self._multipliers = problem.intercept.multipliers(problem, spectral, shrink, rho)
 
     def smooth(self, array: Any) -> Any:
         """Return 𝒟A, the predictions of a dual array."""
