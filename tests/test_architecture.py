@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "exceptions", "backend", "linalg", "measures"),
+        *("_params", "_state", "exceptions", "backend", "linalg", "measures"),
         *("kernels", "losses", "operator_valued", "features", "interpolation", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],

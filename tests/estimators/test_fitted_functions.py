@@ -19,7 +19,9 @@ from mercer import (
     KernelQuantileRegressorCV,
     LevelSetDetector,
 )
+from mercer._state import Stateful, is_plain
 from mercer.estimators.intercept_function import InterceptFunction
+from mercer.estimators.outputs import Outputs
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.kernels import FeatureKernel, FunctionKernel, Gaussian, Precomputed
 from mercer.measures import Grid, Measure, Points
@@ -33,7 +35,6 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     ScatteredExpansion,
 )
-from mercer.testing.operator_valued import _is_plain
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 1))
@@ -63,6 +64,8 @@ MODELS = {
     "quantiles, calibrated": (ConformalQuantileRegressor(quantiles(), random_state=0), y),
     "costs": (CostSensitiveClassifier(alpha=1e-2, measure=LEVELS), y > 0),
     "level sets": (LevelSetDetector(), None),
+    "level sets, coupled": (LevelSetDetector(coupling=0.1, nested=True), None),
+    "level sets, features": (LevelSetDetector(FeatureKernel(waves)), None),
     "curves": (FunctionalRegressor(alpha=1e-3, grid=GRID), CURVES),
     "curves, no mean": (FunctionalRegressor(alpha=1e-3, grid=GRID, fit_intercept=False), CURVES),
     "curves, features": (FunctionalRegressor(FeatureKernel(waves), alpha=1e-3, grid=GRID), CURVES),
@@ -86,13 +89,12 @@ def fitted():
     return models
 
 
-def is_plain(value):
-    """A value that can be written down; an estimator within another consists of such values itself."""
-    if isinstance(value, (Expansion, InterceptFunction)):
-        return all(is_plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+def can_be_written(value):
+    """Plain, or with a plain state; an estimator within another consists of such values itself."""
     if isinstance(value, list):
-        return all(map(is_plain, value))
-    return _is_plain(value) or isinstance(value, KernelQuantileRegressor)
+        return all(map(can_be_written, value))
+    plain = is_plain(value.state() if isinstance(value, Stateful) else value)
+    return plain or isinstance(value, KernelQuantileRegressor)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -103,14 +105,21 @@ def test_models_consist_of_public_documented_attributes(name, fitted):
     documents = " ".join(base.__doc__ or "" for base in type(model).__mro__)
     for attribute in found - {"n_features_in_"}:
         assert attribute in documents, attribute
-        assert is_plain(getattr(model, attribute)), attribute
+        assert can_be_written(getattr(model, attribute)), attribute
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if "calibrated" not in name and name != "level sets"])
-def test_models_predict_the_same_from_the_state_of_their_expansion(name, fitted):
+@pytest.mark.parametrize("name", [name for name in MODELS if "calibrated" not in name])
+def test_models_predict_the_same_from_the_states_of_their_functions(name, fitted):
     model = fitted[name]
     twin = pickle.loads(pickle.dumps(model))
-    twin.expansion_ = type(model.expansion_).from_state(model.expansion_.state())
+    kinds = {"expansion_": Expansion, "intercept_function_": InterceptFunction, "layout_": Outputs}
+    for attribute, kind in kinds.items():
+        function = getattr(model, attribute, None)
+        if function is not None:
+            state = function.state()
+            assert is_plain(state), state
+            setattr(twin, attribute, kind.from_state(pickle.loads(pickle.dumps(state))))
+    assert type(twin.expansion_) is type(model.expansion_)
     del twin.X_fit_, twin.dual_coef_, twin.kernel_, twin.output_kernel_
     np.testing.assert_array_equal(twin.predict(Z), model.predict(Z))
     np.testing.assert_array_equal(twin.predict(X[:, :1]), model.predict(X[:, :1]))
@@ -121,6 +130,7 @@ def test_kinds_of_expansions(fitted):
     assert {name for name, kind in kinds.items() if kind is FeatureExpansion} == {
         "quantiles, features",
         "curves, features",
+        "level sets, features",
     }
     assert kinds["curves, scattered"] is ScatteredExpansion
     assert kinds["curves, basis"] is KernelExpansion
@@ -132,6 +142,19 @@ def test_the_objective_is_the_risk_and_the_norm(name, fitted):
     model = fitted[name]
     low = model.expansion_.norm**2 * model.alpha_ / 2
     assert 0 < low < model.objective_
+
+
+@pytest.mark.parametrize("coupling", [0.0, 0.3])
+def test_the_norm_of_level_sets_is_that_of_their_problem(coupling):
+    model = LevelSetDetector(Gaussian(2.0), coupling=coupling, measure=LEVELS, tol=1e-8).fit(X)
+    levels, weights = model.measure_.points, model.measure_.weights
+    K, c = Gaussian(2.0)(model.X_fit_), model.dual_coef_
+    sections = c @ model.output_kernel_(levels) if coupling else c
+    square = np.sum(weights * np.sum(sections * (K @ sections), axis=0)) + coupling * np.sum(sections * (K @ c))
+    assert model.expansion_.norm**2 == pytest.approx(square, rel=1e-10)
+    values = model.expansion_.evaluate(model.X_fit_, levels) - model.offset_
+    hinge = np.mean(np.maximum(-values, 0), axis=0) / levels[:, 0]
+    assert weights @ (hinge - model.offset_) + square / 2 == pytest.approx(model.objective_, abs=1e-6)
 
 
 # -- explicit features ---------------------------------------------------------------------------------------------
