@@ -58,6 +58,7 @@ def quantiles(**settings):
 MODELS = {
     "quantiles": (quantiles(), y),
     "quantiles, features": (quantiles(kernel=FeatureKernel(waves)), y),
+    "quantiles, sum of features": (quantiles(kernel=FeatureKernel(waves) + 2.0 * FeatureKernel(np.cbrt) + 1.0), y),
     "quantiles, slopes": (quantiles(noncrossing="penalty"), y),
     "quantiles, guarantee": (quantiles(noncrossing="guarantee"), y),
     "quantiles, tuned": (KernelQuantileRegressorCV(alphas=[1e-2, 1.0], measure=LEVELS, cv=3), y),
@@ -129,6 +130,7 @@ def test_kinds_of_expansions(fitted):
     kinds = {name: type(model.expansion_) for name, model in fitted.items() if hasattr(model, "expansion_")}
     assert {name for name, kind in kinds.items() if kind is FeatureExpansion} == {
         "quantiles, features",
+        "quantiles, sum of features",
         "curves, features",
         "level sets, features",
     }
@@ -172,6 +174,19 @@ def test_features_are_their_kernel(loss):
     assert expansion.coef.shape == (11, 3)
     np.testing.assert_allclose(expansion.coef, waves(thin.X_fit_).T @ thin.dual_coef_, atol=1e-10)
     assert expansion.norm == pytest.approx(whole.expansion_.norm, rel=1e-3)
+
+
+def test_sums_of_features_are_features_side_by_side():
+    def beside(x):
+        return np.hstack([waves(x), np.sqrt(2) * np.cbrt(x), x**0])
+
+    curves = {"alpha": 1e-3, "grid": GRID}
+    total = FunctionalRegressor(FeatureKernel(waves) + 2.0 * FeatureKernel(np.cbrt) + 1.0, **curves).fit(X, CURVES)
+    one = FunctionalRegressor(FeatureKernel(beside), **curves).fit(X, CURVES)
+    assert total.expansion_.coef.shape == one.expansion_.coef.shape == (13, 9)
+    np.testing.assert_allclose(total.predict(Z), one.predict(Z), atol=1e-9)
+    scattered = FunctionalRegressor(FeatureKernel(waves) + 1.0, alpha=1e-3).fit(X, SCATTERED)
+    assert isinstance(scattered.expansion_, ScatteredExpansion)
 
 
 def test_features_predict_without_training_rows():
