@@ -24,6 +24,7 @@ from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.outputs import Outputs
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.kernels import FeatureKernel, FunctionKernel, Gaussian, Precomputed
+from mercer.losses import Square
 from mercer.measures import Grid, Measure, Points
 from mercer.operator_valued import (
     Decomposable,
@@ -35,6 +36,8 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     ScatteredExpansion,
 )
+from mercer.problems import DualProblem
+from mercer.solvers import select
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 1))
@@ -279,6 +282,34 @@ def test_parts_beside_a_whole_kernel_are_refused(model, name, value):
         clone(model).set_params(**{name: value}).fit(X, y > 0)
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KernelQuantileRegressorCV(WHOLE), r"kernels must be k_X alone.* k_Θ as output_kernel\. .*GridSearchCV"),
+        (KernelQuantileRegressorCV([Gaussian(1.0), WHOLE], output_kernel="gaussian"), "kernels must be k_X alone"),
+        (FunctionalRegressorCV(WHOLE), r"kernels must be k_X alone.* k_Θ as output_kernels .*GridSearchCV"),
+        (FunctionalRegressorCV([WHOLE], output_matrix=[[1.0]]), "kernels must be k_X alone"),
+        (LevelSetDetector(WHOLE), "kernel must be k_X alone.* k_Θ as output_kernel and .* coupling"),
+    ],
+    ids=["quantiles", "quantiles, some", "curves", "curves, matrix", "level sets"],
+)
+def test_whole_kernels_where_parts_are_asked_for(model, message):
+    with pytest.raises(ParameterTypeError, match=f"{type(model).__name__}: {message}"):
+        model.fit(X, y if "Quantile" in type(model).__name__ else CURVES)
+
+
+def test_the_remedies_work():
+    search = GridSearchCV(quantiles(), {"kernel": [WHOLE, Decomposable(Gaussian(0.1), Gaussian(5.0))]}, cv=2)
+    assert isinstance(search.fit(X, y).best_estimator_.kernel, Decomposable)
+    curves = GridSearchCV(FunctionalRegressor(alpha=1e-3, grid=GRID), {"kernel": [WHOLE]}, cv=2).fit(X, CURVES)
+    assert curves.best_estimator_.kernel_ == Gaussian(2.0)
+    measure = Grid(GRID).build()
+    problem = DualProblem(Twice(WHOLE).bind(measure).gram(X), Square(), CURVES, measure, 1e-3)
+    assert select(problem).solve(problem).converged
+    coupled = LevelSetDetector(WHOLE.kernel, output_kernel=WHOLE.output_kernel, coupling=0.1).fit(X)
+    assert coupled.output_kernel_ == WHOLE.output_kernel
+
+
 def test_a_matrix_of_another_size_is_refused():
     with pytest.raises(DataError, match=r"output_matrix must have shape .*\(1, 1\); got \(2, 2\)"):
         quantiles(kernel=Decomposable(Gaussian(2.0), Gaussian(5.0), A)).fit(X, y)
@@ -324,7 +355,8 @@ def test_a_kernel_of_a_user():
     model = quantiles(kernel=Twice(WHOLE), alpha="auto").fit(X, y)
     same = quantiles(kernel=2.0 * Gaussian(2.0), output_kernel=Gaussian(5.0), alpha="auto").fit(X, y)
     np.testing.assert_array_equal(model.predict(Z), same.predict(Z))
-    with pytest.raises(ParameterTypeError, match=r"FunctionalRegressor: kernel must be .* or a Decomposable kernel"):
+    message = r"FunctionalRegressor: kernel must be .* or a Decomposable kernel; .* Take Decomposable\(.* DualProblem\("
+    with pytest.raises(ParameterTypeError, match=message):
         FunctionalRegressor(Twice(WHOLE)).fit(X, CURVES)
 
 

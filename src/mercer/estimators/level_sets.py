@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
+from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
@@ -18,7 +19,7 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation, refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.measures import MeasureRule, Points
-from mercer.operator_valued import PiecewiseLinearRepresenters
+from mercer.operator_valued import OperatorValuedKernel, PiecewiseLinearRepresenters
 from mercer.operator_valued.expansion import expand_rows
 from mercer.problems import level_coef, level_set_problem
 from mercer.solvers import plan
@@ -177,6 +178,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
             check_number(self, "max_iter", self.max_iter, low=1, high=np.iinfo(int).max, strict=False, integer=True)
         if not isinstance(self.nested, (bool, np.bool_)):
             raise parameter_error(self, "nested", self.nested, "True or False")
+        if isinstance(self.kernel, OperatorValuedKernel):
+            hint = "Pass k_X as kernel, k_Θ as output_kernel and the weight of its norm as coupling."
+            raise refuse_whole_kernel(self, "kernel", self.kernel, hint)
 
     def _measure(self):
         rule = Points(DEFAULT_LEVELS, trapezoid_weights(DEFAULT_LEVELS)) if self.measure is None else self.measure
