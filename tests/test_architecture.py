@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "exceptions", "backend", "linalg", "measures"),
+        *("_params", "_state", "exceptions", "backend", "linalg", "measures"),
         *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
@@ -28,6 +28,9 @@ TIERS = {
 ORDER = list(TIERS)
 TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}
 STRANGERS = {"kernels": "losses", "losses": "kernels"}
+
+#: the package itself wires what enters itself in a registry of a tier above
+WIRING = {("__init__", "interop")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "mercer"}
@@ -93,10 +96,13 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
         top = name.split(".")[0]
         if top == "mercer":
             other = part_of(name)
-            if ORDER.index(TIER_OF.get(other, "edges")) > ORDER.index(tier):
+            wired = (part, other) in WIRING
+            if ORDER.index(TIER_OF.get(other, "edges")) > ORDER.index(tier) and not wired:
                 found.append(f"{where}: {tier} imports {name} of {TIER_OF.get(other)}")
             if STRANGERS.get(part) == other:
                 found.append(f"{where}: {part} know no {other}")
+        if name in ("importlib", "importlib.util", "runpy"):
+            found.append(f"{where}: imports {name}, through which modules are loaded unseen")
         if top == "sklearn" and tier in ("core", "solving"):
             found.append(f"{where}: {tier} imports sklearn")
         if inside and not (tier == "edges" and top in OPTIONAL):
@@ -107,6 +113,8 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             found.append(f"{module}:{node.lineno}: prints")
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("__import__", "import_module"):
+            found.append(f"{module}:{node.lineno}: loads a module unseen, by {ast.unparse(node.func)}")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
             kinds = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)} & KINDS_OF_OUTPUTS
             found += [f"{module}:{node.lineno}: asks for {kind}" for kind in sorted(kinds)]
@@ -254,6 +262,11 @@ def test_the_modules_were_found():
         ("mercer.kernels.utils", "", "is called utils"),
         ("mercer.utils", "", "belongs to no tier"),
         ("mercer.solvers.admm", "def f():\n    print('step')", "prints"),
+        ("mercer.estimators.conversion", "import importlib", "imports importlib, through which modules are loaded"),
+        ("mercer.estimators.conversion", "from importlib import import_module", "imports importlib, through which"),
+        ("mercer.estimators.conversion", "importlib.import_module('mercer.interop.skfda')", "by importlib.import_mod"),
+        ("mercer.estimators.conversion", "def f(name):\n    return __import__(name)", "loads a module unseen"),
+        ("mercer.estimators.conversion", "import mercer.interop", "learning imports mercer.interop of edges"),
         ("mercer.solvers.admm", "n = problem.gram.left.shape[0]", "reads problem.gram.left, a part of a Gram"),
         ("mercer.problems.dual", "root = self.gram._row_root", "reads self.gram._row_root"),
         ("mercer.estimators.smoothness", "outputs = [gram.right for gram in grams]", "reads gram.right"),

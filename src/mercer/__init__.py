@@ -5,6 +5,7 @@ One fit predicts for every value of a parameter θ. Start with :class:`KernelQua
 
 from importlib.metadata import PackageNotFoundError, version
 
+import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer.estimators import (
     ConformalQuantileRegressor,
     CostSensitiveClassifier,

@@ -19,9 +19,12 @@ from mercer import (
     KernelQuantileRegressorCV,
     LevelSetDetector,
 )
+from mercer._state import Stateful, is_plain
 from mercer.estimators.intercept_function import InterceptFunction
+from mercer.estimators.outputs import Outputs
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.kernels import FeatureKernel, FunctionKernel, Gaussian, Precomputed
+from mercer.losses import Square
 from mercer.measures import Grid, Measure, Points
 from mercer.operator_valued import (
     Decomposable,
@@ -33,7 +36,8 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     ScatteredExpansion,
 )
-from mercer.testing.operator_valued import _is_plain
+from mercer.problems import DualProblem
+from mercer.solvers import select
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 1))
@@ -57,12 +61,15 @@ def quantiles(**settings):
 MODELS = {
     "quantiles": (quantiles(), y),
     "quantiles, features": (quantiles(kernel=FeatureKernel(waves)), y),
+    "quantiles, sum of features": (quantiles(kernel=FeatureKernel(waves) + 2.0 * FeatureKernel(np.cbrt) + 1.0), y),
     "quantiles, slopes": (quantiles(noncrossing="penalty"), y),
     "quantiles, guarantee": (quantiles(noncrossing="guarantee"), y),
     "quantiles, tuned": (KernelQuantileRegressorCV(alphas=[1e-2, 1.0], measure=LEVELS, cv=3), y),
     "quantiles, calibrated": (ConformalQuantileRegressor(quantiles(), random_state=0), y),
     "costs": (CostSensitiveClassifier(alpha=1e-2, measure=LEVELS), y > 0),
     "level sets": (LevelSetDetector(), None),
+    "level sets, coupled": (LevelSetDetector(coupling=0.1, nested=True), None),
+    "level sets, features": (LevelSetDetector(FeatureKernel(waves)), None),
     "curves": (FunctionalRegressor(alpha=1e-3, grid=GRID), CURVES),
     "curves, no mean": (FunctionalRegressor(alpha=1e-3, grid=GRID, fit_intercept=False), CURVES),
     "curves, features": (FunctionalRegressor(FeatureKernel(waves), alpha=1e-3, grid=GRID), CURVES),
@@ -86,13 +93,12 @@ def fitted():
     return models
 
 
-def is_plain(value):
-    """A value that can be written down; an estimator within another consists of such values itself."""
-    if isinstance(value, (Expansion, InterceptFunction)):
-        return all(is_plain(getattr(value, field.name)) for field in dataclasses.fields(value))
+def can_be_written(value):
+    """Plain, or with a plain state; an estimator within another consists of such values itself."""
     if isinstance(value, list):
-        return all(map(is_plain, value))
-    return _is_plain(value) or isinstance(value, KernelQuantileRegressor)
+        return all(map(can_be_written, value))
+    plain = is_plain(value.state() if isinstance(value, Stateful) else value)
+    return plain or isinstance(value, KernelQuantileRegressor)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -103,14 +109,21 @@ def test_models_consist_of_public_documented_attributes(name, fitted):
     documents = " ".join(base.__doc__ or "" for base in type(model).__mro__)
     for attribute in found - {"n_features_in_"}:
         assert attribute in documents, attribute
-        assert is_plain(getattr(model, attribute)), attribute
+        assert can_be_written(getattr(model, attribute)), attribute
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if "calibrated" not in name and name != "level sets"])
-def test_models_predict_the_same_from_the_state_of_their_expansion(name, fitted):
+@pytest.mark.parametrize("name", [name for name in MODELS if "calibrated" not in name])
+def test_models_predict_the_same_from_the_states_of_their_functions(name, fitted):
     model = fitted[name]
     twin = pickle.loads(pickle.dumps(model))
-    twin.expansion_ = type(model.expansion_).from_state(model.expansion_.state())
+    kinds = {"expansion_": Expansion, "intercept_function_": InterceptFunction, "layout_": Outputs}
+    for attribute, kind in kinds.items():
+        function = getattr(model, attribute, None)
+        if function is not None:
+            state = function.state()
+            assert is_plain(state), state
+            setattr(twin, attribute, kind.from_state(pickle.loads(pickle.dumps(state))))
+    assert type(twin.expansion_) is type(model.expansion_)
     del twin.X_fit_, twin.dual_coef_, twin.kernel_, twin.output_kernel_
     np.testing.assert_array_equal(twin.predict(Z), model.predict(Z))
     np.testing.assert_array_equal(twin.predict(X[:, :1]), model.predict(X[:, :1]))
@@ -120,7 +133,9 @@ def test_kinds_of_expansions(fitted):
     kinds = {name: type(model.expansion_) for name, model in fitted.items() if hasattr(model, "expansion_")}
     assert {name for name, kind in kinds.items() if kind is FeatureExpansion} == {
         "quantiles, features",
+        "quantiles, sum of features",
         "curves, features",
+        "level sets, features",
     }
     assert kinds["curves, scattered"] is ScatteredExpansion
     assert kinds["curves, basis"] is KernelExpansion
@@ -132,6 +147,19 @@ def test_the_objective_is_the_risk_and_the_norm(name, fitted):
     model = fitted[name]
     low = model.expansion_.norm**2 * model.alpha_ / 2
     assert 0 < low < model.objective_
+
+
+@pytest.mark.parametrize("coupling", [0.0, 0.3])
+def test_the_norm_of_level_sets_is_that_of_their_problem(coupling):
+    model = LevelSetDetector(Gaussian(2.0), coupling=coupling, measure=LEVELS, tol=1e-8).fit(X)
+    levels, weights = model.measure_.points, model.measure_.weights
+    K, c = Gaussian(2.0)(model.X_fit_), model.dual_coef_
+    sections = c @ model.output_kernel_(levels) if coupling else c
+    square = np.sum(weights * np.sum(sections * (K @ sections), axis=0)) + coupling * np.sum(sections * (K @ c))
+    assert model.expansion_.norm**2 == pytest.approx(square, rel=1e-10)
+    values = model.expansion_.evaluate(model.X_fit_, levels) - model.offset_
+    hinge = np.mean(np.maximum(-values, 0), axis=0) / levels[:, 0]
+    assert weights @ (hinge - model.offset_) + square / 2 == pytest.approx(model.objective_, abs=1e-6)
 
 
 # -- explicit features ---------------------------------------------------------------------------------------------
@@ -149,6 +177,19 @@ def test_features_are_their_kernel(loss):
     assert expansion.coef.shape == (11, 3)
     np.testing.assert_allclose(expansion.coef, waves(thin.X_fit_).T @ thin.dual_coef_, atol=1e-10)
     assert expansion.norm == pytest.approx(whole.expansion_.norm, rel=1e-3)
+
+
+def test_sums_of_features_are_features_side_by_side():
+    def beside(x):
+        return np.hstack([waves(x), np.sqrt(2) * np.cbrt(x), x**0])
+
+    curves = {"alpha": 1e-3, "grid": GRID}
+    total = FunctionalRegressor(FeatureKernel(waves) + 2.0 * FeatureKernel(np.cbrt) + 1.0, **curves).fit(X, CURVES)
+    one = FunctionalRegressor(FeatureKernel(beside), **curves).fit(X, CURVES)
+    assert total.expansion_.coef.shape == one.expansion_.coef.shape == (13, 9)
+    np.testing.assert_allclose(total.predict(Z), one.predict(Z), atol=1e-9)
+    scattered = FunctionalRegressor(FeatureKernel(waves) + 1.0, alpha=1e-3).fit(X, SCATTERED)
+    assert isinstance(scattered.expansion_, ScatteredExpansion)
 
 
 def test_features_predict_without_training_rows():
@@ -241,6 +282,34 @@ def test_parts_beside_a_whole_kernel_are_refused(model, name, value):
         clone(model).set_params(**{name: value}).fit(X, y > 0)
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KernelQuantileRegressorCV(WHOLE), r"kernels must be k_X alone.* k_Θ as output_kernel\. .*GridSearchCV"),
+        (KernelQuantileRegressorCV([Gaussian(1.0), WHOLE], output_kernel="gaussian"), "kernels must be k_X alone"),
+        (FunctionalRegressorCV(WHOLE), r"kernels must be k_X alone.* k_Θ as output_kernels .*GridSearchCV"),
+        (FunctionalRegressorCV([WHOLE], output_matrix=[[1.0]]), "kernels must be k_X alone"),
+        (LevelSetDetector(WHOLE), "kernel must be k_X alone.* k_Θ as output_kernel and .* coupling"),
+    ],
+    ids=["quantiles", "quantiles, some", "curves", "curves, matrix", "level sets"],
+)
+def test_whole_kernels_where_parts_are_asked_for(model, message):
+    with pytest.raises(ParameterTypeError, match=f"{type(model).__name__}: {message}"):
+        model.fit(X, y if "Quantile" in type(model).__name__ else CURVES)
+
+
+def test_the_remedies_work():
+    search = GridSearchCV(quantiles(), {"kernel": [WHOLE, Decomposable(Gaussian(0.1), Gaussian(5.0))]}, cv=2)
+    assert isinstance(search.fit(X, y).best_estimator_.kernel, Decomposable)
+    curves = GridSearchCV(FunctionalRegressor(alpha=1e-3, grid=GRID), {"kernel": [WHOLE]}, cv=2).fit(X, CURVES)
+    assert curves.best_estimator_.kernel_ == Gaussian(2.0)
+    measure = Grid(GRID).build()
+    problem = DualProblem(Twice(WHOLE).bind(measure).gram(X), Square(), CURVES, measure, 1e-3)
+    assert select(problem).solve(problem).converged
+    coupled = LevelSetDetector(WHOLE.kernel, output_kernel=WHOLE.output_kernel, coupling=0.1).fit(X)
+    assert coupled.output_kernel_ == WHOLE.output_kernel
+
+
 def test_a_matrix_of_another_size_is_refused():
     with pytest.raises(DataError, match=r"output_matrix must have shape .*\(1, 1\); got \(2, 2\)"):
         quantiles(kernel=Decomposable(Gaussian(2.0), Gaussian(5.0), A)).fit(X, y)
@@ -286,7 +355,8 @@ def test_a_kernel_of_a_user():
     model = quantiles(kernel=Twice(WHOLE), alpha="auto").fit(X, y)
     same = quantiles(kernel=2.0 * Gaussian(2.0), output_kernel=Gaussian(5.0), alpha="auto").fit(X, y)
     np.testing.assert_array_equal(model.predict(Z), same.predict(Z))
-    with pytest.raises(ParameterTypeError, match=r"FunctionalRegressor: kernel must be .* or a Decomposable kernel"):
+    message = r"FunctionalRegressor: kernel must be .* or a Decomposable kernel; .* Take Decomposable\(.* DualProblem\("
+    with pytest.raises(ParameterTypeError, match=message):
         FunctionalRegressor(Twice(WHOLE)).fit(X, CURVES)
 
 

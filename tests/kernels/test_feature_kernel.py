@@ -1,11 +1,13 @@
 """Kernels of explicit features: values, thin Gram matrices, and features that are refused."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
-from mercer.kernels import FeatureKernel, Gaussian, Linear
+from mercer.kernels import Constant, ExplicitKernel, FeatureKernel, Gaussian, Linear
 from mercer.linalg import LowRank
 from mercer.testing import check_kernel
 
@@ -69,3 +71,83 @@ def test_other_array_libraries():
     values = kernel(xp.asarray(X))
     assert type(values) is type(xp.asarray(X))
     np.testing.assert_allclose(np.from_dlpack(values), X @ X.T + X**2 @ (X**2).T, atol=1e-14)
+
+
+# -- combinations --------------------------------------------------------------------------------------------------
+
+WAVES = FeatureKernel(lambda x: np.hstack([np.sin(x), np.cos(x)]))
+POLYNOMIALS = FeatureKernel(features)
+FIRST = FeatureKernel(lambda x: np.hstack([x[:, :1] ** k for k in range(3)]))
+
+COMBINATIONS = {
+    "sum": (POLYNOMIALS + WAVES, lambda x: np.hstack([features(x), np.sin(x), np.cos(x)])),
+    "multiple": (4.0 * WAVES, lambda x: 2 * np.hstack([np.sin(x), np.cos(x)])),
+    "restriction": (FIRST.restrict(1), lambda x: x[:, 1:] ** np.arange(3)),
+    "last column": (FIRST.restrict([-1]), lambda x: x[:, 1:] ** np.arange(3)),
+    "constant": (Constant(9.0), lambda x: np.full((len(x), 1), 3.0)),
+    "sum with a number": (WAVES + 4.0, lambda x: np.hstack([np.sin(x), np.cos(x), 2 * x[:, :1] ** 0])),
+    "nested": (
+        4.0 * (FIRST.restrict(0) + 9.0 * FIRST.restrict(1)) + WAVES,
+        lambda x: np.hstack(
+            [2 * x[:, :1] ** np.arange(3), 6 * x[:, 1:] ** np.arange(3), np.sin(x), np.cos(x)],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_combinations_keep_the_features(name):
+    kernel, expected = COMBINATIONS[name]
+    assert kernel.explicit
+    np.testing.assert_allclose(kernel.features(X), expected(X), atol=1e-14)
+    np.testing.assert_allclose(kernel(X[:3], X), expected(X[:3]) @ expected(X).T, atol=1e-13)
+    gram = kernel.gram(X)
+    assert isinstance(gram, LowRank)
+    assert gram.factor.shape == expected(X).shape
+    check_kernel(kernel, X)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [WAVES + Gaussian(1.0), Gaussian(1.0) + WAVES, WAVES * POLYNOMIALS, 2.0 * Gaussian(1.0), Linear().restrict(0)],
+    ids=["sum", "sum, other order", "product", "multiple", "restriction"],
+)
+def test_other_combinations_have_no_features(kernel):
+    assert not kernel.explicit
+    assert not isinstance(kernel.gram(X), LowRank)
+    with pytest.raises(UnsupportedError, match="has no features that are known"):
+        kernel.features(X)
+    check_kernel(kernel, X)
+
+
+def test_columns_that_are_not_there():
+    with pytest.raises(DataError, match=r"columns are \[2\], but the points have 2 columns"):
+        FIRST.restrict(2).features(X)
+
+
+def test_features_with_a_bandwidth_from_the_data():
+    @dataclass(eq=False, repr=False)
+    class Bumps(ExplicitKernel):
+        inner: Gaussian
+
+        def features(self, X):
+            return self.inner(X, np.eye(2))
+
+    kernel = Bumps(Gaussian("median")) + 2.0 * Bumps(Gaussian(3.0))
+    assert not kernel.adapted
+    check_kernel(kernel, X)
+    np.testing.assert_allclose(kernel.gram(X).to_dense(), kernel.adapt(X)(X), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda self, X: X[:, 0], r"features\(X\) must have shape \(9, D\)"),
+        (lambda self, X: 2 * X, r"differs from K\(X\)"),
+        (lambda self, X: X * (-1.0) ** len(X), "features of some points depend on others"),
+    ],
+)
+def test_features_that_are_not_those_of_the_kernel_are_found(function, message):
+    wrong = type("Wrong", (Linear,), {"explicit": True, "features": function})
+    with pytest.raises(AssertionError, match=message):
+        check_kernel(wrong(), X)

@@ -177,11 +177,19 @@ def broken(**methods):
 
 
 def forgetful(self):
-    return {"gamma": self.gamma, "X": self.X, "coef": np.round(self.coef, 3)}
+    return {"class": "Field", "gamma": self.gamma, "X": self.X, "coef": np.round(self.coef, 3)}
 
 
 def secretive(self):
-    return {"gamma": self.gamma, "X": self.X, "coef": lambda: self.coef}
+    return {"class": "Field", "gamma": self.gamma, "X": self.X, "coef": lambda: self.coef}
+
+
+def nameless(self):
+    return {"gamma": self.gamma, "X": self.X, "coef": self.coef}
+
+
+def whole(self):
+    return {"class": "Field", "gamma": self.gamma, "X": self.X, "coef": self}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +214,13 @@ def test_what_is_broken_is_found(methods, message):
 
 
 @pytest.mark.parametrize(
-    ("state", "message"), [(forgetful, "another function"), (secretive, r"state\(\)\['coef'\] is neither")]
+    ("state", "message"),
+    [
+        (forgetful, "another function"),
+        (secretive, r"state\(\)\['coef'\] is not an array"),
+        (nameless, r"state\(\)\['class'\] is None, not 'Field'"),
+        (whole, r"state\(\)\['coef'\] is not an array"),
+    ],
 )
 def test_a_state_that_is_not_the_function_is_found(state, message, monkeypatch):
     monkeypatch.setattr(Field, "state", state)

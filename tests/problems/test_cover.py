@@ -116,7 +116,7 @@ def test_cancelling_coefficients():
     _, vectors = np.linalg.eigh(h.representers.gram().to_dense())
     coef = 1e9 * np.random.default_rng(0).normal(size=(len(h.X), 1)) * vectors[:, 0]  # nearly nothing of great size
     cover = Cover(np.zeros(1), np.zeros(1), NODES)
-    h = Flat.from_state(h.state() | {"coef": coef})
+    h = Flat.from_state(h.state() | {"class": "Flat", "coef": coef})
     lowest, _ = cover.lowest_slopes(h, 1.0)
     for j, (start, stop) in enumerate(pairwise(NODES)):
         assert lowest[j] <= slopes_at(h, cover.low[None, :], [start, (start + stop) / 2, stop]).min()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import array_api_strict as strict
 import cvxpy as cp
 import numpy as np
@@ -156,6 +158,28 @@ def test_enclosing_ball_of_copies_has_no_radius():
     radius, centre = enclosing_ball(np.tile([1.0, 2.0], (5, 1)), np.ones((5, 2)))
     assert radius == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(centre, [1.0, 2.0])
+
+
+def single(data):
+    """The same data in single precision."""
+    arrays = {name: getattr(data, name).astype(np.float32) for name in ("left", "right", "Y", "points", "weights")}
+    return replace(data, **arrays)
+
+
+@geometries
+@intercepts
+@masks
+def test_single_precision(geometry, intercept, masked):
+    data = make(intercept=intercept, masked=masked)
+    problem = single(data).problem(Huber(1.0, geometry))
+    kappa = largest_kappa(problem)
+    expected = largest_kappa(data.problem(Huber(1.0, geometry)))
+    assert kappa == pytest.approx(expected, rel=1e-2 if masked else 1e-4)
+    for result in loss_path(problem, "kappa", [kappa, 0.5 * kappa]):
+        assert result.converged
+        assert result.coef.dtype == np.float32
+    with pytest.raises(ParameterError, match=r"tol must be at least 1e-5 for float32 data; got 1e-06"):
+        list(loss_path(problem, "kappa", [kappa], tol=1e-6))
 
 
 def test_bad_input_is_refused():

@@ -13,12 +13,12 @@ from mercer._params import check_number
 from mercer.backend import is_numpy
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
-from mercer.exceptions import parameter_error
+from mercer.exceptions import MercerError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.solvers import Solver, plan
 
-__all__ = ["CertifiedEstimator", "is_pairwise"]
+__all__ = ["CertifiedEstimator", "is_pairwise", "refuse_whole_kernel"]
 
 
 class CertifiedEstimator(BaseEstimator):
@@ -46,11 +46,12 @@ class CertifiedEstimator(BaseEstimator):
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
         if not isinstance(self.fit_intercept, (bool, np.bool_)):
             raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
-        if any(isinstance(kernel, OperatorValuedKernel) for kernel in self._input_kernels()):
-            self._check_alone()
+        for kernel in self._input_kernels():
+            if isinstance(kernel, OperatorValuedKernel):
+                self._check_whole_kernel(kernel)
 
-    def _check_alone(self) -> None:
-        """Refuse parts of a kernel beside a whole one."""
+    def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
+        """Refuse an operator-valued kernel where k_X was expected, or parts of a kernel beside it."""
         params = self.get_params(deep=False)
         for name in ("output_kernel", "output_matrix"):
             if params.get(name) is not None:
@@ -138,6 +139,12 @@ class CertifiedEstimator(BaseEstimator):
     def _valid_inputs(self, X, method="predict"):
         """Return X for prediction, of the array library of the fit."""
         return validate_inputs(self, X, self.expansion_.like, self.columns_, method)
+
+
+def refuse_whole_kernel(owner: object, name: str, kernel: OperatorValuedKernel, hint: str) -> MercerError:
+    """Return the error for an operator-valued kernel that was given where k_X is asked for."""
+    allowed = "k_X alone: a Kernel, a name or a function of two arrays, not an operator-valued kernel"
+    return parameter_error(owner, name, kernel, allowed, hint)
 
 
 def is_pairwise(kernel: Any) -> bool:

@@ -1,23 +1,37 @@
 """Data of other libraries at the door of an estimator: opened into arrays, predictions closed again.
 
-A library is known by the top name of the module of its types; what knows its types is loaded only when one of them
-arrives, so that nothing is imported that the user has not imported.
+A library is known by the top name of the module of its types. What knows its types, a module of ``mercer.interop``,
+enters itself here, so that estimators know no library, and nothing is imported that the user has not imported.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["open_curves", "open_inputs"]
-
-#: top-level package of a type → module that offers open_curves(owner, value, grid) and open_inputs(value)
-PROVIDERS: dict[str, str] = {"skfda": "mercer.interop.skfda"}
+__all__ = ["Provider", "open_curves", "open_inputs", "register"]
 
 
-def _provider(value: Any) -> Any:
-    name = PROVIDERS.get(type(value).__module__.partition(".")[0])
-    return None if name is None else importlib.import_module(name)
+class Provider(Protocol):
+    """What opens the data of one library, without importing it before they arrive."""
+
+    def open_inputs(self, X: Any) -> tuple[Any, Any]:
+        """Return inputs as an array, and the form that they came in."""
+
+    def open_curves(self, owner: object, Y: Any, grid: Any) -> tuple[Any, Any, Any]:
+        """Return curves, their grid, and the form that closes predictions."""
+
+
+#: top-level package of a type → what opens its objects; filled by register
+providers: dict[str, Provider] = {}
+
+
+def register(package: str, provider: Provider) -> None:
+    """Let ``provider`` open the objects whose types come from the top-level ``package``."""
+    providers[package] = provider
+
+
+def _provider(value: Any) -> Provider | None:
+    return providers.get(type(value).__module__.partition(".")[0])
 
 
 def open_inputs(X: Any) -> tuple[Any, Any]:

@@ -205,14 +205,18 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
                 raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
         else:
             check_alpha(self, self.alpha, "Or pass alpha='auto'.")
-        if isinstance(self.kernel, OperatorValuedKernel) and not isinstance(self.kernel, Decomposable):
+
+    def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
+        if not isinstance(kernel, Decomposable):
             raise parameter_error(
                 self,
                 "kernel",
-                self.kernel,
+                kernel,
                 "a Kernel, a name, a function of two arrays or a Decomposable kernel",
-                "Other operator-valued kernels are solved with mercer.problems: kernel.bind(measure).gram(X).",
+                "Take Decomposable(k_X, k_Θ, output_matrix), or solve with this one: select(problem).solve(problem) of "
+                "mercer.solvers with problem = DualProblem(kernel.bind(measure).gram(X), loss, Y, measure, alpha).",
             )
+        super()._check_whole_kernel(kernel)
 
     def _basis(self) -> Basis | None:
         if isinstance(self.representation, Basis):

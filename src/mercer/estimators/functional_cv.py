@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
-from mercer.estimators.certified import is_pairwise
+from mercer.estimators.certified import is_pairwise, refuse_whole_kernel
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
@@ -31,7 +31,7 @@ from mercer.estimators.thresholds import default_thresholds, threshold_errors
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
 from mercer.losses import Loss
-from mercer.operator_valued import BoundBasis
+from mercer.operator_valued import BoundBasis, Decomposable, OperatorValuedKernel
 from mercer.solvers import Solver
 from mercer.solvers.leave_one_out import CRITERIA
 
@@ -167,6 +167,12 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
     def _input_kernels(self) -> list[Any]:
         return list(self.kernels) if isinstance(self.kernels, (list, tuple)) else [self.kernels]
+
+    def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
+        hint = "Pass k_X as kernels, k_Θ as output_kernels and the matrix as output_matrix."
+        if isinstance(kernel, Decomposable):
+            hint += " To choose among whole kernels: GridSearchCV(FunctionalRegressor(...), {'kernel': [...]})."
+        raise refuse_whole_kernel(self, "kernels", kernel, hint)
 
     def _check_settings(self) -> None:
         super()._check_settings()

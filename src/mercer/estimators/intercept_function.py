@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._state import Stateful
 from mercer.backend import as_like, namespace, to_numpy
 from mercer.interpolation import interpolation, interpolation_slopes, spatial_interpolation
 from mercer.measures import Measure
@@ -13,7 +14,7 @@ __all__ = ["InterceptFunction"]
 
 
 @dataclass(frozen=True, eq=False)
-class InterceptFunction:
+class InterceptFunction(Stateful):
     """b(θ), known at nodes: on the line the straight lines through its values, constant beyond.
 
     In the plane and beyond it is the interpolant a + Σ_j c_j‖θ − θ_j‖, which is that on the line. Without nodes

@@ -11,14 +11,16 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
+from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation, refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
-from mercer.kernels.gram import kernel_product
 from mercer.measures import MeasureRule, Points
+from mercer.operator_valued import OperatorValuedKernel, PiecewiseLinearRepresenters
+from mercer.operator_valued.expansion import expand_rows
 from mercer.problems import level_coef, level_set_problem
 from mercer.solvers import plan
 from mercer.solvers.level_sets import independent_levels, stored_limit
@@ -85,6 +87,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     ----------
     dual_coef_ : array of shape (n_rows, n_levels)
         c_ij with h(x)(θ_j) = Σ_i k_X(x, x_i) c_ij; with coupling h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ).
+    expansion_ : Expansion
+        The fitted function h: ``evaluate(X, levels)``, ``norm``, ``state()``; linear between the levels of ``grid_``.
     offset_ : array of shape (n_levels,)
         t at the levels of ``measure_``: :meth:`decision_function` is h(x)(θ_j) − offset_[j] there.
     level_ : float
@@ -174,6 +178,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
             check_number(self, "max_iter", self.max_iter, low=1, high=np.iinfo(int).max, strict=False, integer=True)
         if not isinstance(self.nested, (bool, np.bool_)):
             raise parameter_error(self, "nested", self.nested, "True or False")
+        if isinstance(self.kernel, OperatorValuedKernel):
+            hint = "Pass k_X as kernel, k_Θ as output_kernel and the weight of its norm as coupling."
+            raise refuse_whole_kernel(self, "kernel", self.kernel, hint)
 
     def _measure(self):
         rule = Points(DEFAULT_LEVELS, trapezoid_weights(DEFAULT_LEVELS)) if self.measure is None else self.measure
@@ -240,11 +247,27 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self.dual_coef_ = level_coef(problem.primal_coef(result.coef), measure, **coupled)
         self.offset_ = offset - MARGIN * np.max(np.abs(offset))
         self.grid_ = refine(measure.locations) if self.coupling_ > 0 else np.unique(measure.locations)
+        representers = self._representers(**coupled)
+        self.expansion_ = expand_rows(kernel, X, self.dual_coef_, representers, n_components=1, output_matrix=None)
         self.level_ = float(np.clip(DEFAULT_LEVEL, self.grid_[0], self.grid_[-1]))
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
         return self
+
+    def _representers(self, coupling, output_gram) -> PiecewiseLinearRepresenters:
+        """Return the functions of θ that h is made of, with the norm of the problem: linear between levels of the grid.
+
+        Without coupling they are 1 at one level and 0 at the others, and ‖h‖² = Σ_j η_j‖h(·)(θ_j)‖². With it they are
+        the sections of k_Θ, and c times their norm in its space is added.
+        """
+        weights = self.measure_.weights
+        if coupling == 0:
+            heights = interpolation(self.measure_.locations, self.grid_)
+            return PiecewiseLinearRepresenters(self.grid_, heights, np.diag(weights))
+        heights = self.output_kernel_(self.measure_.points, self.grid_[:, None])
+        products = output_gram * weights @ output_gram + coupling * output_gram
+        return PiecewiseLinearRepresenters(self.grid_, heights, products)
 
     def _training_rows(self, X, sample_weight):
         require_numpy(self, "Convert X with numpy.asarray.", X if hasattr(X, "__array_namespace__") else None)
@@ -293,13 +316,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
     def _evaluate(self, X, levels):
         """Return h(x)(θ) − t(θ) as it was learned, linear between the levels of the grid."""
-        nodes, between = self.measure_.locations, interpolation(self.grid_, levels)
-        if self.coupling_ > 0:
-            basis = self.output_kernel_(self.measure_.points, self.grid_[:, None]) @ between
-        else:
-            basis = interpolation(nodes, levels)
-        h = kernel_product(self.kernel_, X, self.X_fit_, self.dual_coef_ @ basis)
-        return h - self.offset_ @ interpolation(nodes, levels)
+        offset = self.offset_ @ interpolation(self.measure_.locations, levels)
+        return self.expansion_.evaluate(X, levels[:, None]) - offset
 
     def _decide(self, X, levels):
         """Return the decision values at some levels, nested ones if asked for."""
@@ -322,7 +340,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         levels = self._check_levels(levels, "levels")
-        return self._decide(validate_inputs(self, X, self.X_fit_, self.columns_), levels)
+        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_), levels)
 
     def decision_function(self, X, level=None):
         """Return h(x)(θ) − t(θ) at one level, shape (n_samples,); inliers have values ≥ 0.
@@ -340,7 +358,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
                 self, "level", level, "one fraction of outliers", "decision_functions takes several levels."
             )
         levels = self._check_levels(level, "level")
-        return self._decide(validate_inputs(self, X, self.X_fit_, self.columns_), levels)[:, 0]
+        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_), levels)[:, 0]
 
     def predict(self, X, level=None):
         """Return 1 for inliers and −1 for outliers at a level, shape (n_samples,).
@@ -362,7 +380,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         About a fraction θ of new data has s(x) < θ: small values are anomalies, as with a p-value.
         """
         check_is_fitted(self)
-        X = validate_inputs(self, X, self.X_fit_, self.columns_)
+        X = validate_inputs(self, X, self.expansion_.like, self.columns_)
         grid = self.grid_
         values = self._evaluate(X, grid)
         inlier = values >= 0

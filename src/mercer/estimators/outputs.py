@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.backend import machine_epsilon, namespace, to_numpy
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.kernels import Kernel
@@ -25,7 +26,7 @@ NO_SUPPORT = 1e-12
 AT_BOUND = 1e-3
 
 
-class Outputs(ABC):
+class Outputs(Stateful, ABC):
     """n outputs with values in R^p at points of Θ, and the one place that knows how they are stored.
 
     Estimators ask them for norms, weights, a centre, residuals and the problem of fitting them, and never of which kind

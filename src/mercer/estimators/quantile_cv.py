@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
+from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.regularisation import choose_alpha, smallest_alpha
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
@@ -23,7 +24,7 @@ from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.model_selection.choice import best_candidate, most_regular_candidate, tabulate
 from mercer.model_selection.path import solve_path
-from mercer.operator_valued import Decomposable
+from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.problems import DualProblem
 
 __all__ = ["KernelQuantileRegressorCV"]
@@ -170,6 +171,13 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         self.verbose = verbose
 
     # -- what the parameters mean ------------------------------------------------------------------------------
+
+    def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
+        hint = (
+            "Pass k_X as kernels and k_Θ as output_kernel. To choose among whole kernels: "
+            "GridSearchCV(KernelQuantileRegressor(...), {'kernel': [...]})."
+        )
+        raise refuse_whole_kernel(self, "kernels", kernel, hint)
 
     def _check_settings(self) -> None:
         super()._check_settings()

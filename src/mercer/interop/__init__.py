@@ -1,1 +1,6 @@
-"""Data of other libraries: a module here is loaded only when one of their objects arrives."""
+"""Data of other libraries: modules that know them, but import them only when one of their objects arrives."""
+
+from mercer.estimators.conversion import register
+from mercer.interop import skfda
+
+register("skfda", skfda)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
-from mercer.kernels.base import Kernel, combinations
+from mercer.kernels.base import Kernel, as_points, combinations
 from mercer.kernels.polynomial import Constant
 
 __all__ = ["Product", "Restricted", "Scaled", "Sum"]
@@ -38,6 +39,8 @@ class _Pair(Kernel):
 class Sum(_Pair):
     """Sum k(x, z) = left(x, z) + right(x, z): functions with a part of each kind; written ``left + right``.
 
+    Where both kernels have explicit features, the sum has them side by side, [φ, ψ].
+
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Linear
@@ -47,6 +50,17 @@ class Sum(_Pair):
 
     left: Any
     right: Any
+
+    @property
+    def explicit(self) -> bool:
+        """Whether both kernels are."""
+        return self.left.explicit and self.right.explicit
+
+    def features(self, X):
+        if not self.explicit:
+            return super().features(X)
+        X = as_points(self, X)
+        return namespace(X).concat([self.left.features(X), self.right.features(X)], axis=1)
 
     def _evaluate(self, X, Z):
         return self.left._evaluate(X, Z) + self.right._evaluate(X, Z)
@@ -64,6 +78,8 @@ class Sum(_Pair):
 @dataclass(eq=False, repr=False)
 class Product(_Pair):
     """Product k(x, z) = left(x, z) · right(x, z): interactions; written ``left * right``.
+
+    It has no explicit features, as there would be one for each pair.
 
     Examples
     --------
@@ -98,6 +114,8 @@ class Product(_Pair):
 class Scaled(Kernel):
     """Multiple k(x, z) = scale · kernel(x, z), written ``2.0 * kernel``: how much a part of a sum may vary.
 
+    Features φ of the kernel, where it has explicit ones, become √scale·φ.
+
     Parameters
     ----------
     scale : float
@@ -124,6 +142,14 @@ class Scaled(Kernel):
         """Whether the kernel is."""
         return self.kernel.differentiable
 
+    @property
+    def explicit(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.explicit
+
+    def features(self, X):
+        return math.sqrt(self.scale) * self.kernel.features(X)
+
     def _evaluate(self, X, Z):
         return float(self.scale) * self.kernel._evaluate(X, Z)
 
@@ -140,6 +166,8 @@ class Scaled(Kernel):
 @dataclass(eq=False, repr=False)
 class Restricted(Kernel):
     """A kernel that sees only some columns, written ``kernel.restrict([0, 2])``: additive and partial models.
+
+    Its features, where the kernel has explicit ones, are those of these columns.
 
     Parameters
     ----------
@@ -180,6 +208,14 @@ class Restricted(Kernel):
     def differentiable(self) -> bool:
         """Whether the kernel is."""
         return self.kernel.differentiable
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the kernel is."""
+        return self.kernel.explicit
+
+    def features(self, X):
+        return self.kernel.features(self._take(as_points(self, X)))
 
     def _places(self, X):
         columns = np.atleast_1d(to_numpy(self.columns))

@@ -13,7 +13,7 @@ from mercer._params import Params
 from mercer.backend import is_numpy, namespace
 from mercer.exceptions import DataError, ParameterError, UnsupportedError, parameter_error
 from mercer.kernels.gram import KernelGram
-from mercer.linalg import LinearOperator
+from mercer.linalg import LinearOperator, LowRank
 
 __all__ = ["Kernel", "as_points"]
 
@@ -152,9 +152,12 @@ class Kernel(Params, ABC):
     def gram(self, X: Array) -> LinearOperator:
         """Return the Gram matrix k(x_i, x_j) as an operator: evaluated on demand, but for what has to be stored.
 
-        Stored at once are matrices of arrays that are not NumPy's, where products in blocks do not pay, and those of
-        kernels on precomputed values, whose columns are not cheaper than the matrix.
+        Of a kernel with explicit features it is a product of thin factors. Stored at once are matrices of arrays that
+        are not NumPy's, where products in blocks do not pay, and those of kernels on precomputed values, whose columns
+        are not cheaper than the matrix.
         """
+        if self.explicit:
+            return LowRank((self if self.adapted else self.adapt(X)).features(as_points(self, X)))
         gram = KernelGram(self.adapt(X), as_points(self, X))
         return gram.stored() if self.pairwise or not is_numpy(gram.like) else gram
 
@@ -215,8 +218,8 @@ class Kernel(Params, ABC):
     def features(self, X: Array) -> Array:
         """Return φ(x_i), shape (n, D), of a kernel k(x, z) = φ(x)·φ(z)."""
         raise UnsupportedError(
-            f"{self!r} has no features that are known. FeatureKernel(function) has them; others are approximated by "
-            "features of one's own."
+            f"{self!r} has no features that are known. FeatureKernel(function) and Constant have them, and so have "
+            "their sums, multiples and restrictions; others are approximated by features of one's own."
         )
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:

@@ -10,7 +10,6 @@ from typing import Any
 from mercer.backend import as_like, namespace
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel, as_points
-from mercer.linalg import LowRank
 
 __all__ = ["ExplicitKernel", "FeatureKernel"]
 
@@ -31,10 +30,6 @@ class ExplicitKernel(Kernel):
     def features(self, X: Any) -> Any:
         """Return φ(x_i), shape (n, D)."""
 
-    def gram(self, X: Any) -> LowRank:
-        """Return the Gram matrix as a product of thin factors."""
-        return LowRank(self.features(as_points(self, X)))
-
     def _evaluate(self, X, Z):
         left = self.features(X)
         return left @ (left if Z is X else self.features(Z)).T
@@ -49,8 +44,8 @@ class FeatureKernel(ExplicitKernel):
 
     Prefer it where there are fewer features than rows, D < n: a fit stores n × D numbers in place of an n × n matrix,
     and the fitted function is h(x)(θ) = φ(x) C g(θ) with g_j(θ) = k_Θ(θ_j, θ) and C = φ(X)ᵀc of shape (D, m), which
-    needs no training rows. Sums, multiples and restrictions of such kernels are kernels without features: put them into
-    one function instead. A model can be pickled where the function can: not a lambda.
+    needs no training rows. Sums, multiples and restrictions keep the features; products and sums with other kernels do
+    not. A model can be pickled where the function can: not a lambda.
 
     Parameters
     ----------

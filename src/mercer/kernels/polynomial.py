@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import array_api_compat as compat
 
 from mercer._params import check_number
 from mercer.backend import namespace
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, as_points
 from mercer.kernels.derivatives import column_identity, zeros
 
 __all__ = ["Constant", "Linear", "Polynomial"]
@@ -40,6 +41,15 @@ class Constant(Kernel):
     def differentiable(self) -> bool:
         """All derivatives are 0."""
         return True
+
+    @property
+    def explicit(self) -> bool:
+        """There is one feature, √value."""
+        return True
+
+    def features(self, X):
+        X = as_points(self, X)
+        return namespace(X).full((X.shape[0], 1), math.sqrt(self.value), dtype=X.dtype, device=compat.device(X))
 
     def _evaluate(self, X, Z):
         xp = namespace(X, Z)

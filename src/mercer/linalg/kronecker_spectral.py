@@ -82,9 +82,7 @@ class KroneckerSpectral(Spectral):
     def constant_solver(self, shrink: Any, weights: Any, total: float) -> Callable[[Any], Any]:
         # total·I − V diag(inside) Vᵀ in whitened columns, whose inverse is diagonal in V and 1/total outside; what is
         # outside of the gains, total − inside, is summed from parts without cancellation
-        rest = total - float(
-            namespace(self._ones).sum(self._ones * self._ones)
-        )  # of constants outside the basis of K_X
+        rest = total - float(namespace(self._ones).sum(self._ones * self._ones))  # outside the basis of K_X
         noise = machine_epsilon(self._ones) * total * max(1.0, self._ones.shape[0] ** 0.5)
         outside = (rest if rest > 8 * noise else 0.0) + self._inside(shrink)
         least = machine_epsilon(outside) ** 2 * total  # where a constant costs nothing, up to rounding

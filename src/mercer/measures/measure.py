@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from mercer._state import Stateful
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.exceptions import DataError
 
@@ -12,7 +13,7 @@ __all__ = ["Measure"]
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class Measure(Stateful):
     """Points and non-negative weights; functions of θ are rows of ``(n, m)`` arrays.
 
     ⟨u, v⟩_μ = Σ_j w_j u_j v_j. Splitting a point into two that share its weight changes no inner product, no norm

@@ -8,7 +8,12 @@ from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
 from mercer.operator_valued.matrix_valued import BoundMatrixKernel, MatrixExpansion, MatrixValuedKernel
 from mercer.operator_valued.pairs import BoundPairs
-from mercer.operator_valued.representers import BasisRepresenters, NodeRepresenters, Representers
+from mercer.operator_valued.representers import (
+    BasisRepresenters,
+    NodeRepresenters,
+    PiecewiseLinearRepresenters,
+    Representers,
+)
 from mercer.operator_valued.trigonometric import FourierFeatureBasis, HarmonicBasis, LaplacianBasis
 
 __all__ = [
@@ -28,6 +33,7 @@ __all__ = [
     "Representers",
     "NodeRepresenters",
     "BasisRepresenters",
+    "PiecewiseLinearRepresenters",
     "ExpansionKernel",
     "check_output_matrix",
     "leading_components",

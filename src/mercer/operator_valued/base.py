@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._params import Params
+from mercer._state import Stateful
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import Gram
 from mercer.measures import Measure
@@ -107,11 +107,12 @@ class BoundKernel(ABC):
         return np.ones(len(points), dtype=bool)
 
 
-class Expansion(ABC):
+class Expansion(Stateful, ABC):
     """A fitted function h: what is left of a fit when the solver has done its work.
 
-    Subclasses are frozen dataclasses whose fields are arrays, numbers, strings and records (kernels, measures, bases):
-    these are the :meth:`state`, and a function is made again from them.
+    Subclasses are frozen dataclasses whose fields are arrays, numbers, strings, None, records (kernels) and objects
+    with a state of their own (representers, bases, measures). :meth:`state` writes them down, and
+    ``Expansion.from_state(state)`` makes the function again.
     """
 
     @abstractmethod
@@ -139,12 +140,3 @@ class Expansion(ABC):
     @abstractmethod
     def like(self) -> Any:
         """An array whose library, device and dtype are those of the function."""
-
-    def state(self) -> dict[str, Any]:
-        """Return what the function consists of: arrays (not copies), numbers, strings and records, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Return the function of a :meth:`state`; it predicts the same, to the last bit."""
-        return cls(**state)

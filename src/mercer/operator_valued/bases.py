@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params, _same, check_number
+from mercer._state import Stateful
 from mercer.backend import as_like, device, namespace
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel
@@ -41,7 +43,7 @@ class Basis(Params, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BoundBasis(ABC):
+class BoundBasis(Stateful, ABC):
     """Functions of θ that can be evaluated, and their spectrum; immutable.
 
     Subclasses implement :meth:`_evaluate`, and :meth:`_differentiate` where there is a formula.
@@ -234,27 +236,26 @@ class FunctionBasis(Basis):
 
     def bind(self, measure, output_kernel=None):
         spectrum = as_like(np.asarray(self.spectrum, dtype=float), measure.points)
-        bound = BoundFunctions(spectrum, self.functions, self.derivatives)
+        bound = BoundFunctions(spectrum, copy.copy(self))  # the record may change later
         bound.evaluate(measure.points)  # refuses functions that do not fit, before anything is computed with them
         return bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundFunctions(BoundBasis):
-    """Functions of the user, whose answers are checked."""
+    """Functions of the user, whose answers are checked; the record keeps them."""
 
-    functions: Callable[[Any], Any]
-    derivatives: Callable[[Any], Any] | None
+    record: FunctionBasis
 
     @property
     def differentiable(self):
-        return self.derivatives is not None
+        return self.record.derivatives is not None
 
     def _evaluate(self, points):
-        return self._checked(self.functions, points)
+        return self._checked(self.record.functions, points)
 
     def _differentiate(self, points):
-        return self._checked(self.derivatives, points)
+        return self._checked(self.record.derivatives, points)
 
     def _checked(self, functions: Any, points: Any) -> Any:
         name = getattr(functions, "__name__", repr(functions))

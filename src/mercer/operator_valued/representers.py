@@ -2,7 +2,7 @@
 
 A column of an (n, m) array stands for a functional of functions of θ: the value at a node, the slope at a point, the
 coefficient of a function of a basis. In the space of k_Θ each of them is an inner product with a function, its
-representer: k_Θ(θ_j, ·), ∂₁k_Θ(τ_q, ·), λ_j ψ_j.
+representer: k_Θ(θ_j, ·), ∂₁k_Θ(τ_q, ·), λ_j ψ_j. Functions that are known on a grid only are linear between its points.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, device, namespace
+from mercer._state import Stateful
+from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.interpolation import interpolation, interpolation_slopes
 from mercer.kernels import Kernel
 from mercer.linalg import PSD, Dense, LinearOperator, Tensor
 from mercer.operator_valued.bases import BoundBasis
 
-__all__ = ["BasisRepresenters", "NodeRepresenters", "Representers", "output_gram"]
+__all__ = ["BasisRepresenters", "NodeRepresenters", "PiecewiseLinearRepresenters", "Representers", "output_gram"]
 
 #: nodes from which on the output Gram matrix is formed only where its rank asks for it
 MANY_NODES = 1000
 
 
-class Representers(ABC):
+class Representers(Stateful, ABC):
     """m functions of θ, which are evaluated and differentiated at any points."""
 
     @abstractmethod
@@ -118,6 +120,44 @@ class BasisRepresenters(Representers):
         spectrum = self.basis.spectrum
         eye = namespace(spectrum).eye(len(self.basis), dtype=spectrum.dtype, device=device(spectrum))
         return Dense(spectrum[:, None] * eye, PSD)
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseLinearRepresenters(Representers):
+    """Functions on the line that are linear between the points of a grid, and constant beyond.
+
+    Parameters
+    ----------
+    grid : array of shape (k,)
+        The points, sorted.
+    heights : array of shape (m, k)
+        The functions there.
+    products : array of shape (m, m)
+        Their inner products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> PiecewiseLinearRepresenters(np.array([0.0, 1.0]), np.eye(2), np.eye(2)).values(np.array([[0.25], [2.0]]))
+    array([[0.75, 0.  ],
+           [0.25, 1.  ]])
+    """
+
+    grid: Any
+    heights: Any
+    products: Any
+
+    def values(self, points):
+        return self.heights @ as_like(interpolation(self.grid, points[:, 0]), self.heights)
+
+    def slopes(self, points):
+        """Return the slopes; at a point of the grid those on the right, beyond it 0."""
+        theta = to_numpy(points)[:, 0]
+        inside = (theta >= float(self.grid[0])) & (theta <= float(self.grid[-1]))
+        return self.heights @ as_like(interpolation_slopes(self.grid, theta) * inside, self.heights)
+
+    def gram(self):
+        return Dense(self.products, PSD)
 
 
 def output_gram(representers: Representers, n_components: int = 1, output_matrix: Any = None) -> LinearOperator:

@@ -14,8 +14,10 @@ from mercer.backend import machine_epsilon
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.problems import Certificate, DualProblem
 
-__all__ = ["Monitor", "Solver", "SolverResult"]
+__all__ = ["Monitor", "Solver", "SolverResult", "smallest_tol"]
 
+#: the least relative gap that rounding leaves in single precision
+SINGLE_PRECISION_TOL = 1e-5
 #: called as callback(n_iter, certificate); returning True stops the solver
 Callback = Callable[[int, Certificate], Any]
 
@@ -92,7 +94,7 @@ class Solver(Params, ABC):
 
     def check(self, problem: DualProblem) -> None:
         """Refuse a problem that the algorithm does not solve, with one that does."""
-        if machine_epsilon(problem.Y) > 1e-10 and self.tol < 1e-5:
+        if self.tol < smallest_tol(problem):
             raise parameter_error(
                 self,
                 "tol",
@@ -150,6 +152,11 @@ class Solver(Params, ABC):
     @abstractmethod
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         """Run the algorithm on a problem that has been checked and is not trivial."""
+
+
+def smallest_tol(problem: DualProblem) -> float:
+    """Return the least relative gap that may be asked for: 1e-5 in single precision, any in double."""
+    return SINGLE_PRECISION_TOL if machine_epsilon(problem.Y) > 1e-10 else 0.0
 
 
 class Monitor:

@@ -12,14 +12,14 @@ from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.losses import Loss, Square
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.auto import plan
-from mercer.solvers.base import Monitor, SolverResult
+from mercer.solvers.base import Monitor, SolverResult, smallest_tol
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.enclosing_ball import enclosing_ball
 
 __all__ = ["largest_epsilon", "largest_kappa", "loss_path"]
 
-#: ridge regression, to residuals that are right to six digits, with missing entries, too
-RIDGE = ClosedForm(tol=1e-12)
+#: gap of ridge regression: its residuals are right to six digits, with missing entries, too
+RIDGE_TOL = 1e-12
 
 
 def loss_path(
@@ -86,7 +86,7 @@ def _solve_all(problem: DualProblem, losses: list[Loss], solver: Any, tol: float
             result = Monitor(method, None).result(problem.Y * 0, certificate, 0)
         else:
             if start is None and loss.has_conjugate:
-                at_loss = RIDGE.prepare(at_loss)
+                at_loss = _ridge_solver(at_loss).prepare(at_loss)
                 start = _start(at_loss)
             at_loss = method.prepare(at_loss)
             gram = at_loss.gram
@@ -103,14 +103,19 @@ def _start(problem: DualProblem) -> Any:
 
 def _ridge(problem: DualProblem) -> Any:
     """The dual array of the square loss, which is its residual."""
-    return RIDGE.solve(problem.with_loss(Square())).coef
+    return _ridge_solver(problem).solve(problem.with_loss(Square())).coef
+
+
+def _ridge_solver(problem: DualProblem) -> ClosedForm:
+    return ClosedForm(tol=max(RIDGE_TOL, smallest_tol(problem)))
 
 
 def largest_kappa(problem: DualProblem) -> float:
     """Return κ_max, the least κ for which the Huber fit is the ridge fit.
 
     κ_max = max_i ‖r_i‖_μ, or max_ij |r_ij| for the pointwise loss, with r the residuals of the ridge fit: up to κ_max
-    the Huber loss is the square loss on all of them.
+    the Huber loss is the square loss on all of them. It is right to six digits; in single precision to as many as a
+    relative gap of 1e-5 leaves where entries are missing, and to those of the closed form otherwise.
 
     Parameters
     ----------

@@ -27,7 +27,8 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0, tolerance: flo
     only, :meth:`~mercer.kernels.Kernel.adapt`, and that the record survives ``get_params``, ``set_params`` and
     scikit-learn's ``clone``. Where the kernel is ``differentiable``: gradient and cross-Hessian in all columns
     against finite differences, at coincident points too, the symmetry ∂₁∂₂k(x, z) = ∂₁∂₂k(z, x)ᵀ, and that
-    [k, ∂₂k; ∂₁k, ∂₁∂₂k] is positive semi-definite.
+    [k, ∂₂k; ∂₁k, ∂₁∂₂k] is positive semi-definite. Where it is ``explicit``: that k is the inner product of its
+    features, that these depend on one point each, and that the Gram operator has the matrix K.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0, tolerance: flo
     _check_matrix(kernel, X, tolerance)
     _check_diagonal(kernel, X, tolerance)
     _check_blocks(kernel, X, rng, tolerance)
+    if kernel.explicit:
+        _check_features(kernel, X, tolerance)
     if kernel.differentiable:
         _check_derivatives(kernel, X, rng, tolerance)
 
@@ -154,6 +157,15 @@ def _check_blocks(kernel: Kernel, X: np.ndarray, rng: np.random.Generator, toler
         "K(x, Z) of one point differs from that of many",
         tolerance,
     )
+
+
+def _check_features(kernel: Kernel, X: np.ndarray, tolerance: float) -> None:
+    features, few = np.asarray(kernel.features(X)), len(X) // 2
+    good = features.ndim == 2 and len(features) == len(X)
+    _that(good, kernel, f"features(X) must have shape ({len(X)}, D), it has {features.shape}")
+    _close(features @ features.T, kernel(X), kernel, "features(X) @ features(X).T differs from K(X)", tolerance)
+    _close(kernel.features(X[:few]), features[:few], kernel, "features of some points depend on others", tolerance)
+    _close(kernel.gram(X).to_dense(), kernel(X), kernel, "gram(X) differs from K(X)", tolerance)
 
 
 def _check_derivatives(kernel: Kernel, X: np.ndarray, rng: np.random.Generator, tolerance: float) -> None:

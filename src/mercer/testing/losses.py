@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
 
 from mercer.exceptions import MercerError
-from mercer.losses import Loss
+from mercer.losses import Loss, Square, Threshold
 from mercer.measures import Measure
 
 __all__ = ["check_loss"]
@@ -34,7 +35,8 @@ def check_loss(
     −⟨a, u⟩_μ − L(u) wherever −a ∈ ∂L(u), where the supremum is attained. Checked besides: convexity, rows,
     gradients by finite differences and the ``smooth`` and ``pointwise`` flags, +inf exactly where the
     supremum is infinite, the box, invariance under splitting a node in two, that a mask equals deleting
-    entries, and that no map writes on its arguments.
+    entries, and that no map writes on its arguments. Where the loss declares a ``threshold``, its parameter exists,
+    residuals below it cost the square, ½‖r‖²_μ, or nothing, as is declared, and those beyond it something else.
 
     Maps that a loss does not have (``gradient`` or the conjugates) are passed over.
 
@@ -75,6 +77,8 @@ def check_loss(
     checker.check_splitting()
     checker.check_mask()
     checker.check_arguments()
+    if loss.threshold is not None:
+        checker.check_threshold(loss.threshold)
 
 
 class _Checker:
@@ -361,3 +365,36 @@ class _Checker:
             for name, expected in self.maps(y, u, a, self._nodes(index)).items():
                 got = found[name][i : i + 1] if found[name].ndim == 1 else found[name][i : i + 1, index]
                 self.close(name, got, expected, "with a mask is not as if the masked entries were deleted")
+
+    def check_threshold(self, threshold: Threshold) -> None:
+        """Below the parameter that is declared the loss is what is declared, and beyond it no longer."""
+        name, inside = threshold.name, threshold.inside
+        params = self.loss.get_params()
+        if name not in params:
+            raise AssertionError(f"{self.loss!r}: threshold names {name!r}, but its parameters are {sorted(params)}.")
+        if not (isinstance(params[name], numbers.Real) and 0 <= params[name] < np.inf):
+            raise AssertionError(f"{self.loss!r}: {name}, its threshold, must be a number >= 0.")
+        square = Square() if inside == "square" else None
+        cost = "the square loss" if square else "nothing"
+        for width in (0.3, 2.0, 1e3):  # the last one is beyond all targets
+            loss = self._with_threshold(name, width)
+            for share in (0.01, 0.5, 0.999, 4.0):
+                R = self._residuals(share * width)
+                got = np.asarray(loss.value(self.Y, self.Y - R, self.measure))
+                expected = square.value(R, 0 * R, self.measure) if square else np.zeros(len(R))
+                if share < 1:
+                    self.close("value", got, expected, f"inside {name}={width} is not {cost}, as threshold declares")
+                elif np.any(np.abs(got - expected) <= self.tolerance * (1 + np.abs(expected))):
+                    self.fail("value", f"is {cost} beyond {name}={width}, too, which is no threshold then", 0.0)
+
+    def _with_threshold(self, name: str, width: float) -> Loss:
+        try:
+            return self.loss.replace(**{name: width})
+        except MercerError as error:
+            raise AssertionError(f"{self.loss!r}: {name}, its threshold, may not be {width}: {error}") from error
+
+    def _residuals(self, size: float) -> np.ndarray:
+        """Return residuals of this size in the sense of the loss: that of entries, or norms of rows."""
+        R = self.rng.normal(size=self.Y.shape)
+        sizes = np.asarray(self.loss.sizes(R, self.measure))
+        return size * R / (sizes if sizes.ndim == 2 else sizes[:, None])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-import numbers
 from typing import Any
 
-import array_api_compat as compat
 import numpy as np
 from sklearn.base import clone
 
+from mercer._state import is_plain
 from mercer.backend import to_numpy
 from mercer.exceptions import UnsupportedError
 from mercer.measures import Measure
@@ -162,9 +160,10 @@ class _Checker:
         state = self.h.state()
         _that(isinstance(state, dict), self.bound, "state() is no dict")
         for name, value in state.items():
-            _that(
-                _is_plain(value), self.bound, f"state()[{name!r}] is neither an array, a number nor a record: {value!r}"
-            )
+            allowed = "an array, a number, a string, None, a record or a state of such"
+            _that(is_plain(value), self.bound, f"state()[{name!r}] is not {allowed}: {value!r}")
+        name = type(self.h).__name__
+        _that(state.get("class") == name, self.bound, f"state()['class'] is {state.get('class')!r}, not {name!r}")
         twin = type(self.h).from_state(copy.deepcopy(state))
         same = np.array_equal(twin.evaluate(self.X, self.points), self.h.evaluate(self.X, self.points))
         _that(same and twin.norm == self.h.norm, self.bound, "from_state(state()) is another function")
@@ -182,21 +181,6 @@ def _inputs(kernel: OperatorValuedKernel, rng: np.random.Generator) -> np.ndarra
         factor = rng.normal(size=(6, 4))
         return factor @ factor.T
     return rng.uniform(0, 2, size=(6, 2))
-
-
-def _is_plain(value: Any) -> bool:
-    """Say whether a value can be written down: arrays, numbers, text, what is made of them, and records.
-
-    Functions of the user within a record (a FeatureKernel, say) are theirs to keep.
-    """
-    if value is None or isinstance(value, (str, numbers.Number, np.generic)) or compat.is_array_api_obj(value):
-        return True
-    if isinstance(value, (tuple, list, dict)):
-        return all(map(_is_plain, value.values() if isinstance(value, dict) else value))
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return False
-    parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
-    return all(_is_plain(part) or callable(part) for part in parts)
 
 
 def _that(condition: bool, kernel: object, message: str) -> None:
