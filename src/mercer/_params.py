@@ -94,7 +94,8 @@ class Params:
 
     def replace(self, **params: Any) -> Self:
         """Return a copy with some parameters changed; the record itself, nested ones included, stays as it is."""
-        return copy.deepcopy(self).set_params(**params)
+        other = copy.deepcopy(self)
+        return other.set_params(**params) if params else other
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

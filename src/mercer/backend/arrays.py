@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import array_api_compat as compat
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
 
 from mercer.exceptions import UnsupportedError
@@ -32,12 +33,14 @@ def namespace(*arrays: Array) -> Any:
     >>> namespace(np.zeros(2), None, 1.0).__name__
     'array_api_compat.numpy'
     """
+    if all(type(array) is np.ndarray for array in arrays) and arrays:  # so often that it should cost nothing
+        return numpy_namespace
     return compat.array_namespace(*arrays)
 
 
 def is_numpy(*arrays: Array) -> bool:
     """Say whether all arrays are NumPy arrays, for which LAPACK and SciPy are at hand."""
-    return all(compat.is_numpy_array(array) for array in arrays if array is not None)
+    return all(type(array) is np.ndarray or compat.is_numpy_array(array) for array in arrays if array is not None)
 
 
 def require_numpy(owner: object, remedy: str, *arrays: Array) -> None:
@@ -55,6 +58,13 @@ def as_like(values: Any, like: Array) -> Array:
 
     Where ``like`` holds integers or booleans it is the default floating dtype, so that no value is truncated.
     """
+    if (
+        type(like) is np.ndarray
+        and type(values) is np.ndarray
+        and values.dtype == like.dtype
+        and like.dtype.kind == "f"
+    ):
+        return values
     xp = namespace(like)
     dtype = like.dtype if xp.isdtype(like.dtype, ("real floating", "complex floating")) else xp.asarray(0.0).dtype
     if compat.is_array_api_obj(values) and namespace(values) is xp:

@@ -13,7 +13,7 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
 from mercer.losses.prox import project_box
-from mercer.magnitudes import LARGEST, LARGEST_SCALE, check_alpha, check_magnitude
+from mercer.magnitudes import LARGEST, LARGEST_SCALE, check_alpha
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
@@ -85,9 +85,12 @@ class DualProblem:
         if not bool(xp.all(observed)):
             Y = xp.where(observed, Y, xp.zeros_like(Y))
             measure = measure.restricted(observed)
-        if not bool(xp.all(xp.isfinite(Y))):
-            raise DataError("DualProblem: Y must be finite (NaN marks entries that were not observed).")
-        check_magnitude("DualProblem", "Y", Y, spread=False)
+        largest = float(xp.max(xp.abs(Y)))
+        if not largest <= LARGEST:
+            raise DataError(
+                f"DualProblem: Y must be finite and not beyond {LARGEST:g} (NaN marks entries that were not observed); "
+                f"got {largest:g}."
+            )
         weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
         if tuple(weight.shape) != (Y.shape[0],):
             raise DataError(f"DualProblem: sample_weight must have shape {(Y.shape[0],)}; got {tuple(weight.shape)}.")
@@ -102,13 +105,13 @@ class DualProblem:
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
+        self.sizes = tuple(as_like(sizes, Y) for sizes in self.gram.sizes())
         self._check_scale()
 
     def _check_scale(self) -> None:
         """Refuse kernel values that are not finite, and a λ that they are far too large for."""
         xp = namespace(self.Y)
-        r, c = self.gram.sizes()
-        size = float(xp.max(r)) * float(xp.max(c)) if r.shape[0] and c.shape[0] else 0.0
+        size = math.prod(float(xp.max(sizes)) for sizes in self.sizes)
         if not size <= LARGEST:
             raise DataError(
                 f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST:g}; got {size:g}. Scale "

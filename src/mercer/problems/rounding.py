@@ -40,7 +40,7 @@ class Rounding:
         self.problem = problem
         Y, (n, m) = problem.Y, problem.shape
         xp = namespace(Y)
-        r, c = (as_like(size, Y) for size in problem.gram.sizes())
+        r, c = problem.sizes
         s, w = problem.sample_weight, as_like(problem.measure.weights, Y)
         self.unit = machine_epsilon(Y) * (ROUNDINGS_OF_AN_ENTRY + ROUNDINGS_OF_A_SUM * math.sqrt(n + m))
         self._rows, self._columns = s * r, w * c
