@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from concurrent.futures import Future
 
+import numpy as np
 import pytest
 
 from fuzz import campaign
 from fuzz.check import Family
+from fuzz.contracts import OWN_PARTS
+from fuzz.exact import kernel_matrix, slope_matrix
 from fuzz.findings import Finding, Report
+from mercer.kernels import Kernel
 
 SEEDS = range(100, 190)
 #: cases that take more than two seconds; ``make fuzz`` runs them
@@ -40,6 +44,23 @@ def test_cases_repeat():
     one, two = (campaign.FAMILIES["curves"].case(3) for _ in range(2))
     assert repr(one.estimator) == repr(two.estimator)
     assert (one.X == two.X).all()
+
+
+@pytest.mark.parametrize(
+    "kernel", [part for part in OWN_PARTS if isinstance(part, Kernel)], ids=lambda part: type(part).__name__
+)
+def test_kernels_of_the_campaign_are_those_of_the_library(kernel):
+    X = np.random.default_rng(0).uniform(0.1, 2, size=(6, 1))
+    kernel = kernel.adapt(X)
+    if not kernel.pairwise:
+        np.testing.assert_allclose(
+            kernel_matrix(kernel, X, X[:4]).astype(float), kernel(X, X[:4]), rtol=1e-12, atol=1e-14
+        )
+    if kernel.differentiable:
+        for both in (False, True):
+            expected = kernel.derivative(X, X[:4], (int(both), 1))
+            found = slope_matrix(kernel, X, X[:4], both).astype(float)
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
 # -- the command line, with a family that costs nothing --------------------------------------------------------
