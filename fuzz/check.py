@@ -183,9 +183,13 @@ def _check_certificate(family: Family, model: Any, case: Case) -> Iterator[Findi
 
 
 def _check_again(family: Family, model: Any, case: Case) -> Iterator[Finding]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        twin = case.fit(clone(case.estimator))
+    try:
+        with time_limit(LIMIT), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            twin = case.fit(clone(case.estimator))
+    except (Exception, Hang) as error:
+        yield Finding("not repeatable", place_of(error), f"the second fit fails: {error}")
+        return
     for name in (*family.arrays, *CERTIFICATE):
         if not np.array_equal(getattr(model, name), getattr(twin, name), equal_nan=True):
             yield Finding("not repeatable", "", f"{name} differs from fit to fit")
