@@ -1,14 +1,17 @@
 # Two commands do everything on a fresh machine with Python >= 3.11, pip and make:
 #   make demo   create .venv, install, fit, leave demo/quantiles.png and demo/report.md
 #   make test   create .venv, install, run the checks and tests that CI runs
+# and one looks for what the tests do not know of yet:
+#   make fuzz   random fits for ten minutes (MINUTES=60), each of them recomputed independently
 
 PYTHON ?= python3
 VENV := .venv
+MINUTES ?= 10
 BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench bench-rivals bench-curves clean
+.PHONY: demo test lint fuzz bench bench-rivals bench-curves clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,6 +38,9 @@ lint: $(VENV)/.dev
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/quantiles.py

@@ -1,0 +1,7 @@
+"""``python -m fuzz``."""
+
+import sys
+
+from fuzz.campaign import main
+
+sys.exit(main())
