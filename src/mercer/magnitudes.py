@@ -66,5 +66,6 @@ def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = Tru
 
 
 def check_alpha(owner: object, alpha: Any, hint: str = "") -> None:
-    """Refuse a λ that is no number from 1e-100 to 1e100."""
+    """Refuse a λ that is no positive number, or one beyond 1e±100."""
+    check_number(owner, "alpha", alpha, low=0, hint=hint)
     check_number(owner, "alpha", alpha, low=LEAST_ALPHA, high=LARGEST_ALPHA, strict=False, hint=hint)

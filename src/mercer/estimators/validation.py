@@ -40,9 +40,13 @@ __all__ = [
 
 @contextmanager
 def _own_errors(what: str) -> Iterator[None]:
-    """Let what scikit-learn refuses be a MercerError, too; its messages stay as its users know them."""
+    """Let what scikit-learn refuses be a MercerError, too; its messages stay as its users know them.
+
+    It looks for infinities in sums, which overflow where numbers are huge: that is no cause for a warning.
+    """
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except MercerError:
         raise
     except TypeError as error:
