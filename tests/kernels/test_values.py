@@ -304,3 +304,16 @@ def test_a_large_gram_needs_hardly_more_memory_than_the_result():
         assert tracemalloc.get_traced_memory()[1] < 2 * matrix.nbytes
         del matrix
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.02), Laplacian(0.3), Matern(1.5, 3.0), RationalQuadratic(1.0, 5.0)], ids=repr
+)
+@pytest.mark.parametrize("columns", [1, 2, 20])
+def test_near_points_far_from_the_others_keep_their_distance(kernel, columns):
+    """Differences are exact, however far the points are from their mean."""
+    far = np.full((1, columns), 1e12)
+    X = np.concatenate([far, far + 2.0**-6, far + 0.5, -3 * far])
+    steps = np.array([[0.0], [2.0**-6], [0.5]]) * np.ones((1, columns))
+    np.testing.assert_allclose(kernel(X)[:3, :3], kernel(steps), rtol=1e-13)
+    np.testing.assert_allclose(kernel(X[:2], X[2:])[:, 0], kernel(steps)[:2, 2], rtol=1e-13)

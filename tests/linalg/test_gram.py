@@ -77,6 +77,17 @@ def test_every_gram_is_an_operator_in_its_geometry(kind, weighted):
 
 @kinds
 @weights
+def test_sizes_bound_the_entries_of_the_kernel(kind, weighted):
+    r, c = make(kind, weighted).sizes()
+    assert (r.shape, c.shape) == ((N,), (M,))
+    each = np.outer(r, c).ravel()
+    plain = GRAMS[kind]().to_dense()
+    assert np.all(np.abs(plain) <= np.outer(each, each) * (1 + 1e-12))
+    assert np.any(np.abs(plain) >= 0.5 * np.outer(each, each))  # no idle bounds
+
+
+@kinds
+@weights
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
 def test_spectral_forms(kind, weighted, tolerance):
     gram = make(kind, weighted)

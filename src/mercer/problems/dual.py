@@ -7,6 +7,8 @@ import math
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from mercer._params import check_number
 from mercer.backend import as_like, namespace
 from mercer.exceptions import DataError, parameter_error
@@ -105,7 +107,8 @@ class DualProblem:
         self.sample_weight = weight * (Y.shape[0] / xp.sum(weight))
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
-        self.sizes = tuple(as_like(sizes, Y) for sizes in self.gram.sizes())
+        with np.errstate(over="ignore", invalid="ignore"):  # which is refused
+            self.sizes = tuple(as_like(sizes, Y) for sizes in self.gram.sizes())
         self._check_scale()
 
     def _check_scale(self) -> None:

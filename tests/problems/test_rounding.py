@@ -1,0 +1,101 @@
+"""Rounding of certificates: bounds against the same certificate in extended precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cvxpy_primal import LOSSES, make
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer.kernels import Gaussian
+from mercer.linalg import Dense, Kronecker
+from mercer.losses import Huber, Pinball, Square
+from mercer.measures import Measure
+from mercer.operator_valued import Decomposable
+from mercer.problems import Certificate, DualProblem
+from mercer.solvers import ADMM, InteriorPoint
+
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+
+
+def extended(problem, loss, left, right, data):
+    """The same problem with the same matrices in extended precision: its rounding is a thousandth, or less."""
+    gram = Kronecker(Dense(left.astype(np.longdouble)), Dense(right.astype(np.longdouble)))
+    measure = Measure(data.points.astype(np.longdouble), data.weights.astype(np.longdouble))
+    weight = None if data.sample_weight is None else data.sample_weight.astype(np.longdouble)
+    return DualProblem(gram, loss, data.Y.astype(np.longdouble), measure, problem.alpha, weight, problem.fit_intercept)
+
+
+@every_loss
+@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+@given(seed=st.integers(0, 10**6), size=st.sampled_from([1e-9, 1.0, 1e9]))
+def test_the_gap_with_its_rounding_is_above_that_in_extended_precision(loss, intercept, seed, size):
+    if np.finfo(np.longdouble).eps >= np.finfo(float).eps:
+        pytest.skip("no extended precision here")
+    data = make(loss, intercept, weighted=True, seed=seed % 5)
+    left = size * data.left
+    measure = Measure(data.points, data.weights)
+    problem = DualProblem(
+        Kronecker(Dense(left), Dense(data.right)), loss, data.Y, measure, data.alpha, data.sample_weight, intercept
+    )
+    A = problem.feasible(np.random.default_rng(seed).normal(size=problem.shape))
+    found = problem.certificate(A)
+    exact = extended(problem, loss, left, data.right, data)
+    again = exact.certificate(A.astype(np.longdouble), b=np.asarray(found.intercept, dtype=np.longdouble))
+    assert found.gap >= again.primal - again.dual
+    assert abs(found.primal - again.primal) <= found.rounding
+    assert abs(found.dual - again.dual) <= found.rounding
+    assert again.rounding < 1e-2 * found.rounding
+
+
+def cancelling_problem(alpha, n=40):
+    """Targets that a smooth kernel has to reach with a tiny λ: dual variables cancel in predictions."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 1))
+    y = 1e-12 * rng.normal(size=n)
+    measure = Measure(np.array([0.3, 0.7]), np.array([0.5, 0.5]))
+    gram = Decomposable(Gaussian(1.0), Gaussian(1.0)).bind(measure).gram(X)
+    return DualProblem(gram, Pinball(), np.repeat(y[:, None], 2, axis=1), measure, alpha, fit_intercept=True)
+
+
+@pytest.mark.parametrize("solver", [ADMM(tol=1e-3), InteriorPoint(tol=1e-3)], ids=repr)
+def test_a_gap_that_rounding_hides_is_no_success(solver):
+    result = solver.solve(cancelling_problem(1e-5))
+    assert result.status in ("stalled", "max_iter")
+    assert result.relative_gap > solver.tol
+    assert "Rounding" in result.message or "max_iter" in result.message
+    assert solver.solve(cancelling_problem(1e8)).converged
+
+
+def test_rounding_of_an_ordinary_fit_is_far_below_its_gap():
+    result = ADMM(tol=1e-6).solve(cancelling_problem(1e8))
+    assert result.converged
+    certificate = cancelling_problem(1e8).certificate(result.coef)
+    assert certificate.rounding < 1e-8 * certificate.primal
+
+
+def test_gap_and_what_can_be_seen_of_it():
+    certificate = Certificate(2.0, 1.5, 1.0, rounding=0.25)
+    assert certificate.gap == 0.75
+    assert certificate.relative_gap == 0.375
+    assert certificate.visible_gap == 0.25
+    assert Certificate(1.0, 1.0, 1.0, rounding=1e-9).gap == 1e-9
+
+
+@pytest.mark.parametrize("loss", [Pinball(), Square(), Huber(0.5), Huber(0.5, "pointwise")], ids=repr)
+def test_rounding_is_equivariant_to_splitting_a_node(loss):
+    data = make(loss, False)
+    problem = data.problem(loss)
+    A = problem.feasible(np.random.default_rng(1).normal(size=problem.shape))
+    twice = np.repeat(np.arange(len(data.weights)), 2)
+    split = DualProblem(
+        Kronecker(Dense(data.left), Dense(data.right[np.ix_(twice, twice)])),
+        loss,
+        data.Y[:, twice],
+        Measure(data.points[twice], data.weights[twice] / 2),
+        data.alpha,
+    )
+    one, two = problem.certificate(A), split.certificate(A[:, twice])
+    unit = problem.rounding.unit / split.rounding.unit
+    np.testing.assert_allclose(one.rounding, unit * two.rounding, rtol=1e-9)
