@@ -25,6 +25,8 @@ __all__ = ["OffsetNewton"]
 
 #: limit on the pairs that are moved at one level, and shortest share of a Newton step
 PAIRS, SHORTEST = 20_000, 1e-4
+#: Newton steps in which the gap has to halve
+PATIENCE = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -61,9 +63,13 @@ class OffsetNewton(Solver):
         problem = problem.with_gram(problem.gram.stored(stored_limit()))
         rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
         masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
+        goal, deadline = np.inf, 0
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
             certificate = problem.certificate(masses.A, masses.scores)
+            if certificate.relative_gap <= goal:
+                goal, deadline = certificate.relative_gap / 2, n_iter + PATIENCE
+            moved = moved and n_iter < deadline
             if monitor.done(n_iter, certificate, share=0.9):
                 certificate = problem.certificate(masses.A)  # scores have gathered rounding, or are those of a factor
                 if monitor.stopped or certificate.relative_gap <= self.tol:
@@ -118,7 +124,8 @@ class _Masses:
         residual = np.clip(target, bounds[:, 0], bounds[:, 1]) - target
         stiffness = np.array([level.stiffness for level in self.levels])
         jacobian = np.diag(stiffness) + self.offset_gram * self.weights
-        direction = -np.linalg.solve(jacobian, residual)
+        # equal levels without a row within its bounds make it singular
+        direction = -np.linalg.lstsq(jacobian, residual, rcond=None)[0]
         share = 1.0
         while share >= SHORTEST:
             levels = self._at(np.clip(mass + share * direction, 0, self.most), tol)
