@@ -18,6 +18,8 @@ from mercer.solvers.reduction import prepared
 
 __all__ = ["LBFGS"]
 
+#: iterations in which the best gap has to halve: below, rounding or the curvature of the loss stops the descent
+PATIENCE = 500
 #: part of the kernel that is left out, in units of tol
 LEFT_OUT_SHARE = 1e-2
 
@@ -90,6 +92,7 @@ class _Run:
         self.monitor, self.check_every, self.count = monitor, check_every, 0
         self.A: Any = None
         self.certificate: Any = None
+        self.goal, self.deadline = math.inf, 0
 
     def start(self, init: Any) -> np.ndarray:
         """The coordinates of a dual array, zeros without one, and the intercept."""
@@ -122,5 +125,13 @@ class _Run:
 
     def after_step(self, intermediate_result: Any) -> None:
         self.count += 1
-        if self.count % self.check_every == 0 and self.monitor.done(self.count, self.look(intermediate_result.x)):
+        if self.count % self.check_every == 0 and (
+            self.monitor.done(self.count, self.look(intermediate_result.x)) or self.crawls()
+        ):
             raise StopIteration
+
+    def crawls(self) -> bool:
+        """Whether the best gap has not halved for long."""
+        if self.certificate.relative_gap <= self.goal:
+            self.goal, self.deadline = self.certificate.relative_gap / 2, self.count + PATIENCE
+        return self.count >= self.deadline
