@@ -17,7 +17,7 @@ __all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "in
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
 #: pairs, and pairs for each row, in which the gap has to halve: below, pairs are no way to the optimum
-PATIENCE, PATIENCE_PER_ROW = 500, 10
+PATIENCE, PATIENCE_PER_ROW = 300, 5
 #: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
 STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
@@ -173,7 +173,7 @@ class Level:
         return max_iter
 
     def _gap(self) -> float:
-        """Return the smaller gap of two offsets: with a low level, rows have so much room that no score may be below."""
+        """Return the smaller gap of two offsets: at a low level rows have much room, and none may be below."""
         highest, lowest = self.offsets
         if not np.isfinite(highest - lowest):  # every row is at its bound: there is one feasible point
             return 0.0
