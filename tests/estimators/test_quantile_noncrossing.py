@@ -150,6 +150,27 @@ def test_a_guarantee_that_is_not_optimal_holds_and_says_so(monkeypatch):
     assert lowest_step(model, box(X, 101)) >= -1e-9
 
 
+def test_a_guarantee_spends_a_budget_of_entries(monkeypatch):
+    monkeypatch.setattr(monotone_fit, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(monotone_fit, "MOST_TIMES", 1.5)
+    problems = []
+    problem = monotone_fit.MonotoneFit.problem
+    monkeypatch.setattr(monotone_fit.MonotoneFit, "problem", lambda *given: problems.append(0) or problem(*given))
+    with pytest.warns(ConvergenceWarning, match="Monotone it is everywhere"):
+        model = regressor(noncrossing="guarantee", tol=1e-5).fit(X, Y)
+    assert len(problems) == 2
+    assert model.status_ == "anchors"
+    assert lowest_step(model, box(X, 200)) >= 0
+
+
+def test_more_anchors_are_no_remedy_for_a_solver_that_fails():
+    solver = ADMM(tol=1e-3, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
+        model = regressor(noncrossing="guarantee", solver=solver).fit(X, Y)
+    assert model.status_ == "max_iter"
+    assert lowest_step(model, box(X, 200)) >= 0
+
+
 def test_a_guarantee_gets_better_with_more_anchors():
     rough = regressor(noncrossing="guarantee", tol=0.3).fit(X, Y)
     fine = regressor(noncrossing="guarantee", tol=3e-3).fit(X, Y)
