@@ -144,9 +144,12 @@ class SlopedIntercept(Intercept):
     def rise(b: Any, slopes: np.ndarray, lowest: Any) -> Any:
         """Return how much steeper b, of slopes b @ slopes, must become to outweigh the lowest slopes of h.
 
-        Differences of b between near nodes lose digits; what they may lose is added.
+        Differences of another b between near nodes lose digits; what they may lose is added.
         """
-        return np.maximum(ROUNDING * (np.abs(b) @ np.abs(slopes)) - lowest - b @ slopes, 0.0)
+        lacking = -lowest - b @ slopes
+        if not np.any(lacking > 0):
+            return np.zeros_like(lacking)
+        return np.maximum(lacking + ROUNDING * (np.abs(b) @ np.abs(slopes)), 0.0)
 
     def steeper(self, b: Any, points: Any, rise: Any) -> Any:
         """Return b made steeper by ``rise`` (≥ 0) in the cells of the given points, its mean unchanged."""
