@@ -117,7 +117,7 @@ def test_admm_takes_the_rows_of_a_curve_together(monkeypatch):
 
 
 def test_lbfgs_that_crawls_says_so(monkeypatch):
-    monkeypatch.setattr(lbfgs, "PATIENCE", 1)
+    monkeypatch.setattr(lbfgs, "STEPS_TO_GIVE_UP", 1)
     result = LBFGS(1e-14, check_every=1).solve(problem_of(LogCosh()))
     assert result.status == "stalled"
     gaps = np.array([gap for _, gap, _ in result.history])

@@ -15,11 +15,12 @@ from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem, PrimalProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.reduction import prepared
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["LBFGS"]
 
 #: iterations in which the best gap has to halve: below, rounding or the curvature of the loss stops the descent
-PATIENCE = 500
+STEPS_TO_GIVE_UP = 500
 #: part of the kernel that is left out, in units of tol
 LEFT_OUT_SHARE = 1e-2
 
@@ -92,7 +93,7 @@ class _Run:
         self.monitor, self.check_every, self.count = monitor, check_every, 0
         self.A: Any = None
         self.certificate: Any = None
-        self.goal, self.deadline = math.inf, 0
+        self.crawls = Stagnation(STEPS_TO_GIVE_UP)
 
     def start(self, init: Any) -> np.ndarray:
         """The coordinates of a dual array, zeros without one, and the intercept."""
@@ -125,13 +126,8 @@ class _Run:
 
     def after_step(self, intermediate_result: Any) -> None:
         self.count += 1
-        if self.count % self.check_every == 0 and (
-            self.monitor.done(self.count, self.look(intermediate_result.x)) or self.crawls()
-        ):
+        if self.count % self.check_every:
+            return
+        certificate = self.look(intermediate_result.x)
+        if self.monitor.done(self.count, certificate) or self.crawls(self.count, certificate.relative_gap):
             raise StopIteration
-
-    def crawls(self) -> bool:
-        """Whether the best gap has not halved for long."""
-        if self.certificate.relative_gap <= self.goal:
-            self.goal, self.deadline = self.certificate.relative_gap / 2, self.count + PATIENCE
-        return self.count >= self.deadline

@@ -11,13 +11,14 @@ from mercer.exceptions import UnsupportedError
 from mercer.linalg import PSD, Dense, LinearOperator, memory_budget, pivoted_cholesky
 from mercer.problems import DualProblem, Offsets
 from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
 
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
 #: pairs, and pairs for each row, in which the gap has to halve: below, pairs are no way to the optimum
-PATIENCE, PATIENCE_PER_ROW = 300, 5
+PAIRS_TO_HALVE, PAIRS_PER_ROW = 300, 5
 #: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
 STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
@@ -158,15 +159,11 @@ class Level:
 
     def run(self, tol: float, floor: float, max_iter: int) -> int:
         """Move pairs until the gap is at most tol times the objective, or hardly falls; return their number."""
-        goal, deadline = np.inf, 0
+        crawls = Stagnation(PAIRS_TO_HALVE + PAIRS_PER_ROW * len(self.delta))
         for step in range(max_iter):
             if step % CHECK_EVERY == 0:
                 gap = self._gap()
-                if gap <= tol * max(0.5 * float(self.delta @ self.scores), floor):
-                    return step
-                if gap <= goal:
-                    goal, deadline = gap / 2, step + PATIENCE + PATIENCE_PER_ROW * len(self.delta)
-                elif step >= deadline:
+                if gap <= tol * max(0.5 * float(self.delta @ self.scores), floor) or crawls(step, gap):
                     return step
             if not self._move():
                 return step

@@ -20,6 +20,7 @@ from mercer.solvers.level_sets import (
     stored_limit,
     upper_bounds,
 )
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["OffsetNewton"]
 
@@ -28,7 +29,7 @@ PAIRS, SHORTEST = 5_000, 1e-4
 #: limit on the pairs of all levels and Newton steps
 MOST_PAIRS = 100_000
 #: Newton steps in which the gap has to halve
-PATIENCE = 5
+STEPS_TO_HALVE = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -65,13 +66,11 @@ class OffsetNewton(Solver):
         problem = problem.with_gram(problem.gram.stored(stored_limit()))
         rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
         masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
-        goal, deadline = np.inf, 0
+        crawls = Stagnation(STEPS_TO_HALVE)
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
             certificate = problem.certificate(masses.A, masses.scores)
-            if certificate.relative_gap <= goal:
-                goal, deadline = certificate.relative_gap / 2, n_iter + PATIENCE
-            moved = moved and n_iter < deadline
+            moved = not crawls(n_iter, certificate.relative_gap) and moved
             if monitor.done(n_iter, certificate, share=0.9):
                 certificate = problem.certificate(masses.A)  # scores have gathered rounding, or are those of a factor
                 if monitor.stopped or certificate.relative_gap <= self.tol:
