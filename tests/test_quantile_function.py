@@ -321,3 +321,49 @@ def test_interpolation_in_space_passes_through_its_nodes():
     np.testing.assert_allclose(weights.sum(axis=0), 1, atol=1e-9)  # constants are given back
     assert np.abs(spatial_interpolation(nodes, 1e9 * np.ones((1, 3)))).max() < 10  # and nothing grows far away
     np.testing.assert_array_equal(spatial_interpolation([[1.0, 2.0]] * 2, [[5.0, 5.0]]), [[0.5], [0.5]])
+
+
+# --- monotone to the last digit
+
+
+def rough_functions(count=200, size=40):
+    """Sorted functions of all scales, on an uneven grid, with levels that are close together."""
+    rng = np.random.default_rng(1)
+    levels = np.sort(rng.uniform(0.01, 0.99, size=size))
+    values = np.sort(rng.normal(size=(count, size)), axis=1) * 10.0 ** rng.integers(-3, 4, size=(count, 1))
+    at = np.sort(np.concatenate([rng.uniform(1e-6, 1 - 1e-6, size=300), levels, np.nextafter(levels, 1)]))
+    return QuantileFunction(levels, values + 1e3 * rng.normal(size=(count, 1))), at
+
+
+def test_evaluation_is_monotone_in_floating_point():
+    function, at = rough_functions()
+    found = function(at)
+    assert np.all(np.diff(found, axis=1) >= 0)
+    order = np.random.default_rng(2).permutation(len(at))
+    np.testing.assert_array_equal(function(at[order]), found[:, order])
+    np.testing.assert_array_equal(function(function.levels), function.values)
+    np.testing.assert_array_equal(function([1e-9, 1 - 1e-9]), function.values[:, [0, -1]])
+
+
+def test_evaluation_of_falling_functions_is_monotone_too():
+    function, at = rough_functions()
+    assert np.all(np.diff(QuantileFunction(function.levels, function.values[:, ::-1].copy())(at), axis=1) <= 0)
+
+
+def test_intervals_means_and_samples_stay_within_the_function():
+    function, _ = rough_functions()
+    low, high = function.values[:, 0], function.values[:, -1]
+    for coverage in (1e-17, 1e-3, 0.5, 0.999):
+        interval = function.interval(coverage)
+        assert np.all(interval[:, 0] <= interval[:, 1])
+    samples = function.sample(100, 0)
+    assert np.all((samples >= low[:, None]) & (samples <= high[:, None]))
+    constant = QuantileFunction(function.levels, np.repeat(function.values[:, :1], len(function.levels), axis=1))
+    np.testing.assert_array_equal(constant.mean(), constant.values[:, 0])
+
+
+def test_cdf_is_monotone_in_floating_point():
+    function, at = rough_functions(count=50)
+    y = np.sort(np.concatenate([function(at), np.nextafter(function.values, np.inf)], axis=1), axis=1)
+    found = function.cdf(y)
+    assert np.all((found >= 0) & (found <= 1) & (np.diff(found, axis=1, prepend=0.0) >= 0))

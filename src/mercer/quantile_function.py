@@ -9,7 +9,6 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import as_like, clip, device, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
-from mercer.interpolation import interpolation
 
 __all__ = ["QuantileFunction", "check_levels"]
 
@@ -74,8 +73,25 @@ class QuantileFunction:
         return int(self.values.shape[0])
 
     def __call__(self, levels: Any) -> Any:
-        """Return Q_i(θ) for all functions and levels, shape (n, len(levels))."""
-        return self.values @ as_like(interpolation(self.levels, check_levels(self, levels)), self.values)
+        """Return Q_i(θ) for all functions and levels, shape (n, len(levels)).
+
+        Where the values of a function rise, so does what is returned, to the last digit.
+        """
+        xp = namespace(self.values)
+        left, right, share = self._cells(check_levels(self, levels))
+        low, high = (xp.take(self.values, self._index(index), axis=1) for index in (left, right))
+        return _between(low, high, as_like(share, self.values))
+
+    def _cells(self, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the neighbours of levels on the grid and the share of the way between them; beyond its ends 0 or 1."""
+        grid = self.levels
+        right = np.clip(np.searchsorted(grid, levels), min(1, len(grid) - 1), len(grid) - 1)
+        left = np.maximum(right - 1, 0)
+        width = np.where(right > left, grid[right] - grid[left], 1.0)
+        return left, right, np.clip((levels - grid[left]) / width, 0, 1)
+
+    def _index(self, index: np.ndarray) -> Any:
+        return namespace(self.values).asarray(index, device=device(self.values))
 
     @property
     def crossing(self) -> Any:
@@ -102,7 +118,10 @@ class QuantileFunction:
         weights[1:] += half
         weights[0] += self.levels[0]
         weights[-1] += 1 - self.levels[-1]
-        return self.values @ as_like(weights, self.values)
+        xp = namespace(self.values)
+        mean = self.values @ as_like(weights, self.values)
+        # the weights sum to 1 but for rounding
+        return clip(mean, xp.min(self.values, axis=1), xp.max(self.values, axis=1))
 
     def interval(self, coverage: float) -> Any:
         """Return the central interval [Q((1 − c)/2), Q((1 + c)/2)], shape (n, 2)."""
@@ -144,15 +163,19 @@ class QuantileFunction:
         """Return independent draws Q_i(U), U uniform on (0, 1), shape (n, size)."""
         xp = namespace(self.values)
         uniform = np.random.default_rng(rng).random((len(self), size))
-        grid = self.levels
-        right = np.clip(np.searchsorted(grid, uniform), 1, max(len(grid) - 1, 1))
-        if len(grid) == 1:
-            return xp.zeros_like(self.values) + as_like(np.zeros((1, size)), self.values) + self.values
-        share = np.clip((uniform - grid[right - 1]) / (grid[right] - grid[right - 1]), 0, 1)
-        index = xp.asarray(right, device=device(self.values))
-        low = xp.take_along_axis(self.values, index - 1, axis=1)
-        high = xp.take_along_axis(self.values, index, axis=1)
-        return low + as_like(share, self.values) * (high - low)
+        left, right, share = self._cells(uniform)
+        low, high = (xp.take_along_axis(self.values, self._index(index), axis=1) for index in (left, right))
+        return _between(low, high, as_like(share, self.values))
+
+
+def _between(low: Any, high: Any, share: Any) -> Any:
+    """Return the values that a share of the way from low to high has, monotone in the share in floating point.
+
+    low + share·(high − low) is, as each operation rounds monotonically, but for a last step beyond its end.
+    """
+    xp = namespace(low)
+    values = xp.where(share == 1, high, low + share * (high - low))
+    return clip(values, xp.minimum(low, high), xp.maximum(low, high))
 
 
 def _cdf(values: Any, levels: np.ndarray, y: Any) -> Any:
@@ -168,5 +191,6 @@ def _cdf(values: Any, levels: np.ndarray, y: Any) -> Any:
     share = xp.where(low > y, xp.zeros_like(low), share)
     lengths = np.concatenate([levels[:1], np.diff(levels), 1 - levels[-1:]])
     atoms = xp.astype(values <= y, share.dtype)
-    answer = xp.concat([atoms[:, :1], share, atoms[:, -1:]], axis=1) @ as_like(lengths, share)
+    shares = xp.concat([atoms[:, :1], share, atoms[:, -1:]], axis=1)
+    answer = xp.sum(shares * as_like(lengths, share), axis=1)  # in one order: rounding cannot make it fall in y
     return clip(answer, 0.0, 1.0)

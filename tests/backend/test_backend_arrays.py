@@ -106,3 +106,20 @@ def test_cholesky_solve(xp):
 def test_cholesky_solve_refuses_an_indefinite_matrix():
     with pytest.raises(DataError, match="not positive definite"):
         backend.cholesky_solve(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_eigh_refuses_what_is_not_finite(bad):
+    for matrix in (np.full((3, 3), bad), np.diag([1.0, bad, 2.0]), np.array([[1.0, bad], [bad, 1.0]])):
+        with pytest.raises(DataError, match="NaN or infinite"):
+            backend.eigh(matrix)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_cholesky_solve_takes_a_matrix_that_rounding_made_indefinite(overwrite, order):
+    x = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])
+    matrix = np.asarray(x.T @ x - 1e-15 * np.eye(3), order=order)
+    kept, rhs = matrix.copy(), matrix @ np.array([[1.0], [0.5], [-2.0]])
+    found = backend.cholesky_solve(matrix, rhs, overwrite=overwrite)
+    np.testing.assert_allclose(kept @ found, rhs, atol=1e-12)

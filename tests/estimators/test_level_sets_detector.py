@@ -11,7 +11,7 @@ from sklearn.svm import OneClassSVM
 from mercer import LevelSetDetector
 from mercer.exceptions import MercerError
 from mercer.interpolation import interpolation
-from mercer.kernels import Gaussian, Precomputed
+from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.linalg import Dense
 from mercer.measures import GaussLegendre, Grid, MonteCarlo, Points, Trapezoid
 from mercer.problems import level_set_problem
@@ -148,7 +148,10 @@ def crossing_data():
     return rows, np.linspace(-8, 8, 801)[:, None]
 
 
-@pytest.mark.parametrize("settings", [{}, {"coupling": 0.02, "output_kernel": Gaussian(100.0)}, {"alpha": 0.05}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"coupling": 0.02, "output_kernel": Gaussian(100.0)}, {"alpha": 1.0, "offset_kernel": Gaussian(100.0)}],
+)
 def test_nested_sets_are_nested_and_consistent(settings):
     rows, new = crossing_data()
     levels = np.sort(np.random.default_rng(0).uniform(0.03, 0.97, size=60))
@@ -378,3 +381,24 @@ def test_many_levels_on_a_grid(settings, m):
     x = np.random.default_rng(0).normal(size=(60, 2))
     detector = LevelSetDetector(measure=Grid(np.linspace(0.02, 0.98, m)), **settings).fit(x)
     assert detector.status_ == "converged"
+
+
+# --- fractions hold for scores that are computed anew, whatever their rounding
+
+
+@pytest.mark.parametrize("coupling", [0.0, 1e-3])
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0) + Linear()], ids=["linear", "sum"])
+def test_fractions_hold_where_scores_cancel(kernel, coupling):
+    levels = [0.36, 0.54, 0.55, 0.68, 0.97]
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        data = 10.0 ** rng.integers(-6, 7) * rng.integers(-2, 3, size=(int(rng.integers(5, 45)), 2))
+        data = np.unique(data, axis=0)
+        weight = rng.uniform(0.1, 1.0, size=len(data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            detector = LevelSetDetector(kernel, coupling=coupling, measure=Points(levels), max_iter=200)
+            detector.fit(data, sample_weight=weight)
+        for level in levels:
+            outliers = detector.predict(data, level=level) == -1
+            assert weight[outliers].sum() <= level * weight.sum() * (1 + 1e-12)

@@ -116,6 +116,31 @@ def test_a_guarantee_holds_on_the_whole_box(x, y, settings):
     assert objective_of(model, x, y) == pytest.approx(model.objective_, rel=1e-8)
 
 
+def test_a_guarantee_and_the_tails_hold_to_the_last_digit():
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(size=(15, 1)), 1e6 + rng.normal(size=15)
+    model = regressor(noncrossing="guarantee", tol=0.1).fit(x, y)
+    levels = np.concatenate([rng.uniform(1e-6, 1 - 1e-6, size=400), 0.5 + 1e-15 * np.arange(20)])
+    inputs = np.concatenate([x, rng.uniform(x.min(), x.max(), size=(20, 1)), [[-3.0]]])
+    found = model.predict_quantile(inputs, levels)[:, np.argsort(levels)]
+    assert np.all(np.diff(found[:-1], axis=1) >= 0)
+    np.testing.assert_array_equal(model.box_[:, 0], [x.min(), x.max()])
+    free = regressor(noncrossing=None).fit(x, y)
+    assert free.box_ is None
+    tail = free.predict_quantile(inputs, np.linspace(1e-6, 1e-3, 37))
+    np.testing.assert_array_equal(tail, np.repeat(tail[:, :1], 37, axis=1))
+
+
+@pytest.mark.parametrize("noncrossing", ["rearrange", "guarantee"])
+def test_decisions_rise_to_the_last_digit(noncrossing):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(16, 1))
+    y = np.where(x[:, 0] + rng.normal(size=16) > 0, 1, 0)
+    model = CostSensitiveClassifier(noncrossing=noncrossing, tol=0.1, measure=GaussLegendre(5)).fit(x, y)
+    costs = np.sort(np.concatenate([rng.uniform(1e-6, 1 - 1e-6, size=2000), 0.4 + 1e-15 * np.arange(200)]))
+    assert np.all(np.diff(model.predict_function(x, costs), axis=1) >= 0)
+
+
 def test_a_guarantee_that_is_not_optimal_holds_and_says_so(monkeypatch):
     monkeypatch.setattr(monotone_fit, "ROUNDS", 1)
     with pytest.warns(ConvergenceWarning, match=r"relative duality gap .* tol = 1e-05 was not reached"):
@@ -123,6 +148,27 @@ def test_a_guarantee_that_is_not_optimal_holds_and_says_so(monkeypatch):
     assert model.relative_gap_ > 1e-5
     assert model.status_ == "anchors"
     assert lowest_step(model, box(X, 101)) >= -1e-9
+
+
+def test_a_guarantee_spends_a_budget_of_entries(monkeypatch):
+    monkeypatch.setattr(monotone_fit, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(monotone_fit, "MOST_TIMES", 1.5)
+    problems = []
+    problem = monotone_fit.MonotoneFit.problem
+    monkeypatch.setattr(monotone_fit.MonotoneFit, "problem", lambda *given: problems.append(0) or problem(*given))
+    with pytest.warns(ConvergenceWarning, match="Monotone it is everywhere"):
+        model = regressor(noncrossing="guarantee", tol=1e-5).fit(X, Y)
+    assert len(problems) == 2
+    assert model.status_ == "anchors"
+    assert lowest_step(model, box(X, 200)) >= 0
+
+
+def test_more_anchors_are_no_remedy_for_a_solver_that_fails():
+    solver = ADMM(tol=1e-3, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter"):
+        model = regressor(noncrossing="guarantee", solver=solver).fit(X, Y)
+    assert model.status_ == "max_iter"
+    assert lowest_step(model, box(X, 200)) >= 0
 
 
 def test_a_guarantee_gets_better_with_more_anchors():

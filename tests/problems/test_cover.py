@@ -185,3 +185,8 @@ def test_grid_of_inputs():
     found = cover.inputs(5)
     np.testing.assert_allclose(found, np.column_stack([np.linspace(0, 1, 5), np.full(5, 2.0)]))
     assert len(Cover(np.zeros(2), np.ones(2), NODES).inputs(4)) == 16
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [(3.2, 9), (20.1, 21), (1e400, 50), (np.nan, 50), (1e9, 50)])
+def test_sizes_of_grids_are_bounded_whatever_is_wanted(wanted, expected):
+    assert cover_module._whole(wanted, 9, 50) == expected

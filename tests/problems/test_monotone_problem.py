@@ -421,3 +421,16 @@ def test_another_loss_keeps_the_slopes():
     found, other = (ADMM(tol=1e-6).solve(each) for each in (problem, expected))
     assert found.objective == pytest.approx(other.objective, rel=1e-9)
     assert fitted(problem, found)[1].min() >= -1e-9
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_best_intercept_meets_the_constraints_in_floating_point(offset):
+    rng = np.random.default_rng(8)
+    d = data()
+    d.points = np.array([0.5, 0.1, 0.5 + 1e-7])  # differences of b over a narrow cell lose digits
+    d.slopes = np.array([0.15, 0.45, 0.5 + 3e-8, 0.5 + 7e-8])
+    problem = problem_of(d, Pinball(), np.inf)
+    for _ in range(200):
+        H = rng.normal(size=problem.shape) * 10.0 ** rng.integers(-6, 7)
+        b = problem.best_intercept(H + offset * np.array([1, 1, 1, 0, 0, 0, 0]))
+        assert np.min(H[:, 3:] + problem.effect(b)[3:]) >= 0

@@ -6,7 +6,7 @@ import pytest
 from sklearn.svm import OneClassSVM
 
 from mercer.exceptions import MercerError
-from mercer.kernels import Constant, FunctionKernel, Gaussian, Linear
+from mercer.kernels import Constant, FunctionKernel, Gaussian, Linear, Periodic
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import Pinball
 from mercer.measures import Points
@@ -402,3 +402,42 @@ def test_a_tiny_penalty_beside_a_coupling_converges():
     free = level_set_problem(Dense(Gaussian(0.5)(data)), measure, coupling=0.1, output_gram=on_levels)
     assert result.converged
     assert result.objective == pytest.approx(ADMM(tol=1e-3).solve(free).objective, rel=3e-3)
+
+
+# --- how it ends where numbers are at their limits
+
+
+def test_a_low_level_does_not_wait_for_rounding():
+    levels = Points([1e-9, 1e-3, 0.5]).build()
+    data = np.random.default_rng(1).integers(-3, 4, size=(36, 3)).astype(float)
+    case = level_set_problem(Dense(Linear()(data)), levels)
+    result = LevelPath(tol=1e-5).solve(case)
+    assert result.converged
+    assert result.n_iter < 1000
+
+
+def test_pairs_that_crawl_stop():
+    data = np.random.default_rng(2).normal(size=(30, 2))
+    case = level_set_problem(Dense(Linear()(data + 3.0)), Points([0.2, 0.5, 0.8]).build())
+    result = LevelPath(tol=1e-17).solve(case)
+    assert result.status == "stalled"
+    assert result.relative_gap < 1e-6
+    assert result.n_iter < 40_000
+
+
+def test_newton_steps_take_equal_levels_and_kernels_of_rank_one():
+    levels = Points([0.5, 0.1, 0.5, 1.0]).build()
+    data = 4e-4 * np.random.default_rng(4).normal(size=(23, 1))
+    case = level_set_problem(Dense(Linear()(data)), levels, alpha=0.19, offset_gram=Periodic()(levels.points))
+    assert OffsetNewton(tol=1e-3).solve(case).converged
+
+
+def test_newton_steps_that_crawl_stop():
+    data = np.random.default_rng(3).normal(size=(30, 1)) @ np.ones((1, 3))
+    levels = Points(np.linspace(0.05, 0.95, 10)).build()
+    case = level_set_problem(
+        Dense(Linear()(data) + Gaussian(1.0)(data)), levels, alpha=7e-4, offset_gram=Gaussian(5.0)(levels.points)
+    )
+    result = OffsetNewton(tol=1e-14, max_iter=60).solve(case)
+    assert not result.converged
+    assert result.relative_gap < 1e-4

@@ -12,7 +12,7 @@ from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square
 from mercer.measures import GaussLegendre
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import DualProblem, curve_problem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, select
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, lbfgs, select
 
 
 def problem_of(loss, Y=None, offset=0.0, alpha=1e-2):
@@ -114,3 +114,12 @@ def test_admm_takes_the_rows_of_a_curve_together(monkeypatch):
     in_blocks = ADMM(tol=1e-8).solve(problem)
     assert in_blocks.converged
     np.testing.assert_allclose(in_blocks.coef, whole.coef, atol=1e-10)
+
+
+def test_lbfgs_that_crawls_says_so(monkeypatch):
+    monkeypatch.setattr(lbfgs, "STEPS_TO_GIVE_UP", 1)
+    result = LBFGS(1e-14, check_every=1).solve(problem_of(LogCosh()))
+    assert result.status == "stalled"
+    gaps = np.array([gap for _, gap, _ in result.history])
+    assert result.relative_gap == gaps.min()
+    assert result.n_iter < 50

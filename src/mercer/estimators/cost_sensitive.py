@@ -116,6 +116,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         b(θ), through ``intercept_``.
     rearranged_ : bool
         Whether decision values are sorted, with ``noncrossing="rearrange"`` in the fit.
+    box_ : array of shape (2, n_features_in_) or None
+        Lowest and highest inputs between which predicted functions rise by proof, with ``noncrossing="guarantee"``.
     alpha_ : float
         λ that was used.
     kernel_, output_kernel_ : Kernel

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from mercer.backend import as_like, to_numpy
+from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.monotone_fit import MonotoneFit
@@ -130,14 +130,26 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         self.intercept_function_ = InterceptFunction(self.intercept_, self.measure_)
         self.grid_ = as_like(_grid(bound), X)
         self.rearranged_ = self.noncrossing == "rearrange"
+        guaranteed = self.noncrossing == "guarantee" and bound.slopes is not None
+        self.box_ = np.stack([X.min(axis=0), X.max(axis=0)]) if guaranteed else None
         return self
 
     # -- evaluation --------------------------------------------------------------------------------------------
 
     def _evaluate(self, X, theta):
-        """Return h(x)(θ) + b(θ) as it was learned, θ beyond the outer nodes moved to them."""
-        points = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))[:, None]
-        return self.expansion_.evaluate(X, points) + self.intercept_function_.evaluate(points)[None, :]
+        """Return h(x)(θ) + b(θ) as it was learned, θ beyond the outer nodes moved to them.
+
+        Within ``box_`` functions rise, and a fall is rounding: a running maximum over θ takes it away.
+        """
+        inside = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
+        distinct, column = np.unique(inside, return_inverse=True)  # equal θ have equal values, to the last digit
+        points = distinct[:, None]
+        values = self.expansion_.evaluate(X, points) + self.intercept_function_.evaluate(points)[None, :]
+        if self.box_ is not None:
+            rows = np.all((self.box_[0] <= X) & (self.box_[1] >= X), axis=1)
+            values[rows] = np.maximum.accumulate(values[rows], axis=1)
+        xp = namespace(values)
+        return xp.take(values, xp.asarray(column, device=device(values)), axis=1)
 
 
 def _grid(bound: Any) -> np.ndarray:

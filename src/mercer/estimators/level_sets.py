@@ -31,7 +31,7 @@ __all__ = ["LevelSetDetector"]
 DEFAULT_LEVEL = 0.05
 #: levels that are trained on by default: closer together where anomalies are looked for
 DEFAULT_LEVELS = np.concatenate([[0.01, 0.02, 0.03, 0.04, 0.05, 0.075], np.arange(2, 20) / 20, [0.975, 0.99]])
-#: the offsets are lowered by this share: rows on the boundary are inliers, whatever the rounding of their scores
+#: the offsets are lowered by this share: rows on the boundary are inliers, whatever the rounding of kernels
 MARGIN = 1e-9
 
 

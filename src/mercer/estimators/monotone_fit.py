@@ -27,6 +27,8 @@ SHARES = np.array([1, 4, 1]) / 6
 #: anchors of a guarantee to start from, by number of columns, and rounds of adding more
 FIRST_ANCHORS = {1: 33, 2: 9}
 ROUNDS = 10
+#: entries of the dual arrays of all rounds, and in units of those of the first round: no round is begun beyond both
+MOST_ENTRIES, MOST_TIMES = 2**15, 4
 #: rounds after which slopes are looked at in cells half as wide
 ROUNDS_PER_REFINEMENT = 4
 #: share of the tolerance of a guarantee that is left to the solver; the rest is for what lies between anchors
@@ -80,25 +82,30 @@ class MonotoneFit:
         """Solve for h + b that rises on the whole box of X, adding anchors until the gap is within ``tol``.
 
         Constraints at anchors relax the problem with constraints everywhere, so that the dual value of the former is a
-        lower bound for the latter; b, made steeper by what a cover of the box asks for, gives an upper bound.
+        lower bound for the latter; b, made steeper by what a cover of the box asks for, gives an upper bound. The
+        number of rounds is limited by counts, so that the same data give the same model; and where the solver itself
+        does not come within ``tol``, more anchors would not help.
         """
         check_cover(self.bound.kernel, self.bound.output_kernel, self.X.shape[1])
         cover = Cover(self.X.min(axis=0), self.X.max(axis=0), np.unique(self.bound.measure.locations))
         anchors = cover.inputs(FIRST_ANCHORS[self.X.shape[1]])
         middles = (cover.nodes[:-1] + cover.nodes[1:]) / 2
         slopes_of_b = interpolation_slopes(self.bound.measure.locations, middles)
+        entries: list[int] = []
         for remaining in reversed(range(ROUNDS)):
             problem, rows = self.problem(math.inf, anchors)
             result = solve(problem, SOLVER_SHARE * tol)
             coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
             lowest, where = cover.lowest_slopes(self.bound.expand(rows, coef), _accuracy(problem, result, tol))
-            rise = np.maximum(-lowest - result.intercept @ slopes_of_b, 0.0)
             intercept: Any = problem.intercept  # a SlopedIntercept, as the price is infinite
+            rise = intercept.rise(result.intercept, slopes_of_b, lowest)
             b = intercept.steeper(result.intercept, middles, rise)
             risks = (problem.risk(H, offset) for offset in (b, result.intercept))
             objective = result.objective + next(risks) - next(risks)
             certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
-            if certificate.relative_gap <= tol or not remaining:
+            entries.append(math.prod(problem.shape))
+            spent = sum(entries) > max(MOST_ENTRIES, MOST_TIMES * entries[0])
+            if certificate.relative_gap <= tol or result.relative_gap > tol or spent or not remaining:
                 break
             anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
             if remaining % ROUNDS_PER_REFINEMENT == 0:
@@ -118,6 +125,8 @@ def _accuracy(problem: DualProblem, result: SolverResult, tol: float) -> float:
 def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverResult:
     """Return the result with another certificate, which decides whether it has converged."""
     status = "converged" if certificate.relative_gap <= tol else "anchors"
+    if result.relative_gap > tol:  # no fault of the anchors
+        status = result.status
     return replace(
         result,
         intercept=certificate.intercept,

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.exceptions import UnsupportedError
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Kernel
 from mercer.operator_valued import KernelExpansion, NodeRepresenters
 
@@ -108,6 +108,11 @@ class Cover:
             lowest = np.minimum(lowest, smallest)
         rounding = 8 * np.finfo(float).eps * (np.abs(h.coef).sum(axis=0) @ np.abs(section))  # coefficients cancel
         lowest, where = (array.reshape(theta.shape) for array in (lowest - error_inputs - rounding, where))
+        if not np.all(np.isfinite(lowest)):
+            raise DataError(
+                "noncrossing='guarantee': slopes of the fitted functions overflow. Scale y and the columns of X, or "
+                "take a larger alpha."
+            )
         worst = lowest.argmin(axis=1)
         cell = np.arange(len(theta))
         return lowest[cell, worst] - error_levels, inputs[where[cell, worst]]
@@ -115,13 +120,17 @@ class Cover:
     def _levels(self, h: KernelExpansion, norm: float, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """Return levels by cell, ends included, shape (m − 1, k), and their steps in each cell."""
         widths = np.diff(self.nodes)
-        parts = math.ceil(float(widths.max()) * math.sqrt(_third_derivative(h) / 8 * norm / accuracy))
-        parts = min(max(parts, 2), max(2, MOST_LEVELS // len(widths)))
+        wanted = float(widths.max()) * np.sqrt(np.divide(_third_derivative(h) / 8 * norm, accuracy))
+        parts = _whole(wanted, 2, max(2, MOST_LEVELS // len(widths)))
         return self.nodes[:-1, None] + widths[:, None] * np.linspace(0, 1, parts + 1), widths / parts
 
     def _per_column(self, factor: float, accuracy: float) -> int:
-        wanted = 2 + math.ceil(math.sqrt(factor / accuracy))
-        return min(max(wanted, 9), round(MOST_INPUTS ** (1 / len(self.low))))
+        return _whole(2 + np.sqrt(np.divide(factor, accuracy)), 9, round(MOST_INPUTS ** (1 / len(self.low))))
+
+
+def _whole(wanted: float, least: int, most: int) -> int:
+    """Return the next whole number within bounds; the upper one for infinity and NaN."""
+    return max(math.ceil(wanted), least) if wanted < most else most
 
 
 def _gamma(kernel: Any) -> np.ndarray:

@@ -89,12 +89,12 @@ def level_set_problem(
         check_number("level_set_problem", name, value, low=0, high=np.finfo(float).max, strict=False)
     n, m = gram.shape[0], len(measure)
     target = np.full(m, float(n))
-    offsets: Intercept = Offsets(target)
+    mixed = Dense(_mixing(measure.weights, coupling, output_gram), PSD)
+    offsets: Intercept = Offsets(target, _magnification(gram, measure, coupling, output_gram))
     if alpha > 0:
         on_levels = _square("offset_gram", offset_gram, m)
         _check_alpha(alpha, on_levels, measure, gram)
         offsets = PenalisedOffsets(target, on_levels, measure, float(alpha))
-    mixed = Dense(_mixing(measure.weights, coupling, output_gram), PSD)
     zeros = np.zeros((n, m))
     return DualProblem(Kronecker(gram, mixed), OneClassHinge(), zeros, measure, 1.0, sample_weight, offsets)
 
@@ -117,6 +117,12 @@ def level_coef(coef: np.ndarray, measure: Measure, coupling: float = 0.0, output
     root = np.sqrt(measure.weights)
     values, vectors = _output_eigen(measure.weights, output_gram)
     return ((coef / root) @ vectors / (coupling + values)) @ vectors.T * root
+
+
+def _magnification(gram: LinearOperator, measure: Measure, coupling: float, output_gram: Any) -> np.ndarray:
+    """Return max k_X(x, x) |T||K_Θ| with coefficients coef·T (:func:`level_coef`), or |T| without coupling."""
+    sizes = np.abs(level_coef(np.eye(len(measure)), measure, coupling, output_gram))
+    return float(np.max(gram.diagonal())) * (sizes if coupling == 0 else sizes @ np.abs(output_gram))
 
 
 def _mixing(weights: np.ndarray, coupling: float, output_gram: Any) -> np.ndarray:

@@ -22,6 +22,8 @@ __all__ = ["SlopedIntercept", "monotone_problem"]
 
 #: beyond the bounds of any dual variable
 BEYOND_BOUNDS = 1e30
+#: share of its terms by which a computed slope may be wrong, for each √n of the rows that it sums up
+ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 def monotone_problem(
@@ -133,9 +135,21 @@ class SlopedIntercept(Intercept):
         """Return b with steeper steps where h + b would fall and must not."""
         if not math.isinf(self.price):
             return b
-        m = len(self.nodes)
-        falls = np.max(-H[:, m:], axis=0) - b @ self.slopes
-        return self.steeper(b, problem.measure.locations[m:], np.maximum(falls, 0.0))
+        m, slopes = len(self.nodes), H[:, len(self.nodes) :]
+        rounding = ROUNDING * math.sqrt(len(H)) * np.max(np.abs(slopes), axis=0)
+        rise = self.rise(b, self.slopes, np.min(slopes, axis=0) - rounding)
+        return self.steeper(b, problem.measure.locations[m:], rise)
+
+    @staticmethod
+    def rise(b: Any, slopes: np.ndarray, lowest: Any) -> Any:
+        """Return how much steeper b, of slopes b @ slopes, must become to outweigh the lowest slopes of h.
+
+        Differences of another b between near nodes lose digits; what they may lose is added.
+        """
+        lacking = -lowest - b @ slopes
+        if not np.any(lacking > 0):
+            return np.zeros_like(lacking)
+        return np.maximum(lacking + ROUNDING * (np.abs(b) @ np.abs(slopes)), 0.0)
 
     def steeper(self, b: Any, points: Any, rise: Any) -> Any:
         """Return b made steeper by ``rise`` (≥ 0) in the cells of the given points, its mean unchanged."""

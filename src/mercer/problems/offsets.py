@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,22 +23,35 @@ __all__ = ["Offsets", "PenalisedOffsets"]
 class Offsets(Intercept):
     """Free offsets t = −b for :class:`~mercer.losses.OneClassHinge` with targets 0: Σ_i s_i a_i = τ with τ_j = n.
 
-    The best ones for given scores h(x_i)(θ_j) are their θ_j-quantiles, which makes the fraction of outliers exact.
+    The best ones for given scores h(x_i)(θ_j) are their θ_j-quantiles, which makes the fraction of outliers exact. They
+    are lowered by what rounding may take from the scores of a dual array, so that rows on the boundary are no outliers
+    to anybody who computes scores anew.
 
     Parameters
     ----------
     target : array of shape (m,)
         τ.
+    magnification : array of shape (m, m), optional
+        R with |c|R a bound of all the terms that a score sums up, |c| the sums over rows of the sizes of representer
+        coefficients; without it scores are taken as exact.
     """
 
     scales: ClassVar[Scales] = TargetScales()
 
-    def __init__(self, target: np.ndarray) -> None:
+    def __init__(self, target: np.ndarray, magnification: np.ndarray | None = None) -> None:
         super().__init__(target=target)
+        self.magnification = magnification
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
-        """Return minus the θ_j-quantiles of the scores, midpoints where there is an interval of them."""
-        return -weighted_quantile(H, problem.sample_weight, problem.measure.locations)
+        """Return minus the θ_j-quantiles of the scores, midpoints where there is an interval of them; lowered for A."""
+        return self._rounding(problem, A) - weighted_quantile(H, problem.sample_weight, problem.measure.locations)
+
+    def _rounding(self, problem: DualProblem, A: Any) -> Any:
+        """Return 4√n·eps·|c|R, more than the rounding errors of sums over n rows are but for rare conspiracies."""
+        if A is None or self.magnification is None:
+            return 0.0
+        sizes = np.sum(np.abs(problem.primal_coef(A)), axis=0) @ self.magnification
+        return 4 * math.sqrt(len(A)) * np.finfo(float).eps * sizes
 
 
 class PenalisedOffsets(Intercept):

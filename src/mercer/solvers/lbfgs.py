@@ -15,9 +15,12 @@ from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem, PrimalProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.reduction import prepared
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["LBFGS"]
 
+#: iterations in which the best gap has to halve: below, rounding or the curvature of the loss stops the descent
+STEPS_TO_GIVE_UP = 500
 #: part of the kernel that is left out, in units of tol
 LEFT_OUT_SHARE = 1e-2
 
@@ -90,6 +93,7 @@ class _Run:
         self.monitor, self.check_every, self.count = monitor, check_every, 0
         self.A: Any = None
         self.certificate: Any = None
+        self.crawls = Stagnation(STEPS_TO_GIVE_UP)
 
     def start(self, init: Any) -> np.ndarray:
         """The coordinates of a dual array, zeros without one, and the intercept."""
@@ -122,5 +126,8 @@ class _Run:
 
     def after_step(self, intermediate_result: Any) -> None:
         self.count += 1
-        if self.count % self.check_every == 0 and self.monitor.done(self.count, self.look(intermediate_result.x)):
+        if self.count % self.check_every:
+            return
+        certificate = self.look(intermediate_result.x)
+        if self.monitor.done(self.count, certificate) or self.crawls(self.count, certificate.relative_gap):
             raise StopIteration

@@ -11,11 +11,14 @@ from mercer.exceptions import UnsupportedError
 from mercer.linalg import PSD, Dense, LinearOperator, memory_budget, pivoted_cholesky
 from mercer.problems import DualProblem, Offsets
 from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
 
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
+#: pairs, and pairs for each row, in which the gap has to halve: below, pairs are no way to the optimum
+PAIRS_TO_HALVE, PAIRS_PER_ROW = 300, 5
 #: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
 STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
@@ -155,19 +158,26 @@ class Level:
         return 1 / max(float(np.sum(np.linalg.solve(block + ridge * np.eye(free.size), np.ones(free.size)))), TINY)
 
     def run(self, tol: float, floor: float, max_iter: int) -> int:
-        """Move pairs until the gap is at most tol times the objective; return their number."""
+        """Move pairs until the gap is at most tol times the objective, or hardly falls; return their number."""
+        crawls = Stagnation(PAIRS_TO_HALVE + PAIRS_PER_ROW * len(self.delta))
         for step in range(max_iter):
-            if step % CHECK_EVERY == 0 and self._gap() <= tol * max(0.5 * float(self.delta @ self.scores), floor):
-                return step
+            if step % CHECK_EVERY == 0:
+                gap = self._gap()
+                if gap <= tol * max(0.5 * float(self.delta @ self.scores), floor) or crawls(step, gap):
+                    return step
             if not self._move():
                 return step
         return max_iter
 
     def _gap(self) -> float:
+        """Return the smaller gap of two offsets: at a low level rows have much room, and none may be below."""
         highest, lowest = self.offsets
         if not np.isfinite(highest - lowest):  # every row is at its bound: there is one feasible point
             return 0.0
-        below = 0.5 * (highest + lowest) - self.scores
+        return min(self._gap_at(0.5 * (highest + lowest)), self._gap_at(lowest))
+
+    def _gap_at(self, offset: float) -> float:
+        below = offset - self.scores
         return float(self.upper @ np.maximum(below, 0) - self.delta @ below)
 
     def _move(self) -> bool:

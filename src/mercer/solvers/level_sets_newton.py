@@ -20,11 +20,16 @@ from mercer.solvers.level_sets import (
     stored_limit,
     upper_bounds,
 )
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["OffsetNewton"]
 
 #: limit on the pairs that are moved at one level, and shortest share of a Newton step
-PAIRS, SHORTEST = 20_000, 1e-4
+PAIRS, SHORTEST = 5_000, 1e-4
+#: limit on the pairs of all levels and Newton steps
+MOST_PAIRS = 100_000
+#: Newton steps in which the gap has to halve
+STEPS_TO_HALVE = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -61,9 +66,11 @@ class OffsetNewton(Solver):
         problem = problem.with_gram(problem.gram.stored(stored_limit()))
         rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
         masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
+        crawls = Stagnation(STEPS_TO_HALVE)
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
             certificate = problem.certificate(masses.A, masses.scores)
+            moved = not crawls(n_iter, certificate.relative_gap) and moved
             if monitor.done(n_iter, certificate, share=0.9):
                 certificate = problem.certificate(masses.A)  # scores have gathered rounding, or are those of a factor
                 if monitor.stopped or certificate.relative_gap <= self.tol:
@@ -91,7 +98,7 @@ class _Masses:
         self.problem, self.weights = problem, problem.measure.weights
         offsets: Any = problem.intercept
         self.offset_gram = offsets.gram / offsets.penalty  # K_b/α
-        self.most = upper_bounds(problem).sum(axis=0)
+        self.most, self.pairs = upper_bounds(problem).sum(axis=0), 0
         self._take(levels)
 
     def _take(self, levels: list[Level]) -> None:
@@ -111,16 +118,19 @@ class _Masses:
         return np.column_stack([level.scores for level in self.levels])
 
     def step(self, tol: float) -> bool:
-        """Take a Newton step, shortened until the value falls; False where it does not."""
+        """Take a Newton step, shortened until the value falls; False where it does not, or pairs are spent."""
         mass = np.array([level.delta.sum() for level in self.levels])
         target = self.offset_gram @ (self.weights * (1 - mass))
         bounds = np.sort([level.offsets for level in self.levels], axis=1)  # unsolved levels have them the wrong way
         residual = np.clip(target, bounds[:, 0], bounds[:, 1]) - target
         stiffness = np.array([level.stiffness for level in self.levels])
         jacobian = np.diag(stiffness) + self.offset_gram * self.weights
-        direction = -np.linalg.solve(jacobian, residual)
+        if not (np.all(np.isfinite(jacobian)) and np.all(np.isfinite(residual))):
+            return False
+        # equal levels without a row within its bounds make it singular
+        direction = -np.linalg.lstsq(jacobian, residual, rcond=None)[0]
         share = 1.0
-        while share >= SHORTEST:
+        while share >= SHORTEST and self.pairs < MOST_PAIRS:
             levels = self._at(np.clip(mass + share * direction, 0, self.most), tol)
             if self._value(levels) < self.value:
                 self._take(levels)
@@ -131,5 +141,5 @@ class _Masses:
     def _at(self, mass: np.ndarray, tol: float) -> list[Level]:
         levels = [level.with_mass(each) for level, each in zip(self.levels, mass, strict=True)]
         for level in levels:
-            level.run(tol, 1e-6 * self.problem.null_model[0], PAIRS)
+            self.pairs += level.run(tol, 1e-6 * self.problem.null_model[0], PAIRS)
         return levels
