@@ -20,7 +20,7 @@ from mercer.solvers.stagnation import Stagnation
 __all__ = ["LBFGS"]
 
 #: iterations in which the best gap has to halve: below, rounding or the curvature of the loss stops the descent
-STEPS_TO_GIVE_UP = 500
+STEPS_TO_GIVE_UP = 1000
 #: part of the kernel that is left out, in units of tol
 LEFT_OUT_SHARE = 1e-2
 
@@ -120,7 +120,7 @@ class _Run:
         if self.problem.loss.has_conjugate:
             A = self.problem.feasible(A)
             certificate = self.problem.certificate(A)
-        if self.certificate is None or certificate.relative_gap < self.certificate.relative_gap:
+        if self.certificate is None or certificate.visible_gap < self.certificate.visible_gap:
             self.A, self.certificate = A, certificate
         return certificate
 
@@ -129,5 +129,5 @@ class _Run:
         if self.count % self.check_every:
             return
         certificate = self.look(intermediate_result.x)
-        if self.monitor.done(self.count, certificate) or self.crawls(self.count, certificate.relative_gap):
+        if self.monitor.done(self.count, certificate) or self.crawls(self.count, certificate.visible_gap):
             raise StopIteration

@@ -18,7 +18,7 @@ __all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "in
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
 #: pairs, and pairs for each row, in which the gap has to halve: below, pairs are no way to the optimum
-PAIRS_TO_HALVE, PAIRS_PER_ROW = 300, 5
+PAIRS_TO_HALVE, PAIRS_PER_ROW = 3000, 60
 #: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
 STORED_ROWS = 2**30
 TINY = float(np.finfo(float).tiny)
@@ -61,7 +61,7 @@ class LevelPath(Solver):
             A = dual_array(problem, levels)
             certificate = problem.certificate(A)
             monitor.done(n_iter, certificate)
-            blame_factor = finished and isinstance(rows, _FactorRows) and certificate.relative_gap > self.tol
+            blame_factor = finished and isinstance(rows, _FactorRows) and certificate.visible_gap > self.tol
             if not blame_factor or share < 1e-7:
                 return monitor.result(A, certificate, n_iter, "stalled" if finished else None)
             share *= 1e-2
@@ -170,14 +170,10 @@ class Level:
         return max_iter
 
     def _gap(self) -> float:
-        """Return the smaller gap of two offsets: at a low level rows have much room, and none may be below."""
         highest, lowest = self.offsets
         if not np.isfinite(highest - lowest):  # every row is at its bound: there is one feasible point
             return 0.0
-        return min(self._gap_at(0.5 * (highest + lowest)), self._gap_at(lowest))
-
-    def _gap_at(self, offset: float) -> float:
-        below = offset - self.scores
+        below = 0.5 * (highest + lowest) - self.scores
         return float(self.upper @ np.maximum(below, 0) - self.delta @ below)
 
     def _move(self) -> bool:

@@ -25,11 +25,11 @@ from mercer.solvers.stagnation import Stagnation
 __all__ = ["OffsetNewton"]
 
 #: limit on the pairs that are moved at one level, and shortest share of a Newton step
-PAIRS, SHORTEST = 5_000, 1e-4
+PAIRS, SHORTEST = 20_000, 1e-4
 #: limit on the pairs of all levels and Newton steps
-MOST_PAIRS = 100_000
+MOST_PAIRS = 400_000
 #: Newton steps in which the gap has to halve
-STEPS_TO_HALVE = 5
+STEPS_TO_HALVE = 20
 
 
 @dataclass(eq=False, repr=False)
@@ -70,10 +70,10 @@ class OffsetNewton(Solver):
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
             certificate = problem.certificate(masses.A, masses.scores)
-            moved = not crawls(n_iter, certificate.relative_gap) and moved
+            moved = not crawls(n_iter, certificate.visible_gap) and moved
             if monitor.done(n_iter, certificate, share=0.9):
                 certificate = problem.certificate(masses.A)  # scores have gathered rounding, or are those of a factor
-                if monitor.stopped or certificate.relative_gap <= self.tol:
+                if monitor.stopped or certificate.visible_gap <= self.tol:
                     return monitor.result(masses.A, certificate, n_iter)
                 moved = False
             if not moved:
@@ -127,8 +127,10 @@ class _Masses:
         jacobian = np.diag(stiffness) + self.offset_gram * self.weights
         if not (np.all(np.isfinite(jacobian)) and np.all(np.isfinite(residual))):
             return False
-        # equal levels without a row within its bounds make it singular
-        direction = -np.linalg.lstsq(jacobian, residual, rcond=None)[0]
+        try:
+            direction = -np.linalg.solve(jacobian, residual)
+        except np.linalg.LinAlgError:  # equal levels without a row within its bounds make it singular
+            direction = -np.linalg.lstsq(jacobian, residual, rcond=None)[0]
         share = 1.0
         while share >= SHORTEST and self.pairs < MOST_PAIRS:
             levels = self._at(np.clip(mass + share * direction, 0, self.most), tol)
