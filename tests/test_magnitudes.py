@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileRegressor, LevelSetDetector
 from mercer.exceptions import DataError, MercerError, ParameterError
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.magnitudes import LARGEST, check_magnitude
+from mercer.magnitudes import LARGEST_NUMBER, check_magnitude
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 2)), RNG.normal(size=30)
@@ -89,19 +89,13 @@ def test_any_bandwidth_is_a_model(gamma):
         assert np.all(np.isfinite(model.predict_quantile(3 * X, [0.1, 0.9])))
 
 
-def test_inputs_of_predictions_are_looked_at_too():
-    model = quantiles().fit(X, Y)
-    with pytest.raises(DataError, match="X must not have numbers beyond"):
-        model.predict(1e200 * X)
-
-
 def test_check_magnitude():
     check_magnitude("fit", "X", np.zeros((3, 2)))
     check_magnitude("fit", "X", np.full((3, 2), np.nan))
     check_magnitude("fit", "X", np.array([[1e-90, 0.0], [2e-90, 1.0]]), spread=False)
     with pytest.raises(MercerError, match="fit: column 0 of X varies by no more than 1e-90"):
         check_magnitude("fit", "X", np.array([[1e-90, 0.0], [2e-90, 1.0]]))
-    with pytest.raises(MercerError, match="fit: y must not have numbers beyond " + re.escape(f"{LARGEST:g}")):
+    with pytest.raises(MercerError, match="fit: y must not have numbers beyond " + re.escape(f"{LARGEST_NUMBER:g}")):
         check_magnitude("fit", "y", np.array([np.nan, -1e61]))
 
 

@@ -11,22 +11,22 @@ from mercer.backend import to_numpy
 from mercer.exceptions import DataError
 
 __all__ = [
-    "LARGEST",
+    "LARGEST_NUMBER",
     "LARGEST_ALPHA",
     "LARGEST_SCALE",
-    "LEAST_ALPHA",
-    "SMALLEST",
+    "SMALLEST_ALPHA",
+    "SMALLEST_SPREAD",
     "WIDEST",
     "check_alpha",
     "check_magnitude",
 ]
 
 #: largest number, and smallest difference of numbers, that data may hold: products of several of them stay finite
-LARGEST, SMALLEST = 1e60, 1e-60
+LARGEST_NUMBER, SMALLEST_SPREAD = 1e60, 1e-60
 #: largest ratio of weights
 WIDEST = 1e30
 #: bounds of λ, and of kernel values over λn
-LEAST_ALPHA, LARGEST_ALPHA, LARGEST_SCALE = 1e-100, 1e100, 1e90
+SMALLEST_ALPHA, LARGEST_ALPHA, LARGEST_SCALE = 1e-100, 1e100, 1e90
 
 
 def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = True) -> None:
@@ -51,16 +51,16 @@ def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = Tru
     low, high = (extreme(array, axis=0) for extreme in (np.fmin.reduce, np.fmax.reduce))
     largest = float(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high))))
     remedy = f"Give {name} in another unit (sklearn.preprocessing.StandardScaler does)."
-    if largest > LARGEST:
-        raise DataError(f"{who}: {name} must not have numbers beyond {LARGEST:g}; got {largest:.3g}. {remedy}")
+    if largest > LARGEST_NUMBER:
+        raise DataError(f"{who}: {name} must not have numbers beyond {LARGEST_NUMBER:g}; got {largest:.3g}. {remedy}")
     if not spread:
         return
     width = high - low
-    if np.any((width > 0) & (width < SMALLEST)):
-        column = int(np.argmax((width > 0) & (width < SMALLEST)))
+    if np.any((width > 0) & (width < SMALLEST_SPREAD)):
+        column = int(np.argmax((width > 0) & (width < SMALLEST_SPREAD)))
         where = f"{name} varies" if array.shape[1] == 1 else f"column {column} of {name} varies"
         raise DataError(
-            f"{who}: {where} by no more than {width[column]:.3g}, and differences below {SMALLEST:g} are lost in "
+            f"{who}: {where} by no more than {width[column]:.3g}, and differences below {SMALLEST_SPREAD:g} are lost in "
             f"squares. {remedy}"
         )
 
@@ -68,4 +68,4 @@ def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = Tru
 def check_alpha(owner: object, alpha: Any, hint: str = "") -> None:
     """Refuse a λ that is no positive number, or one beyond 1e±100."""
     check_number(owner, "alpha", alpha, low=0, hint=hint)
-    check_number(owner, "alpha", alpha, low=LEAST_ALPHA, high=LARGEST_ALPHA, strict=False, hint=hint)
+    check_number(owner, "alpha", alpha, low=SMALLEST_ALPHA, high=LARGEST_ALPHA, strict=False, hint=hint)

@@ -317,7 +317,7 @@ def test_fewer_rows_than_levels(n):
         assert model.relative_gap_ <= 1e-3
 
 
-@pytest.mark.parametrize("value", [7.3, 0.0, -1e-12, 1e12, 1e300, 0.1])
+@pytest.mark.parametrize("value", [7.3, 0.0, -1e-12, 1e12, 1e59, 0.1])
 @pytest.mark.parametrize("alpha", [1e-2, "auto"])
 def test_constant_y(value, alpha):
     for weight in (None, RNG.uniform(size=N)):

@@ -202,7 +202,6 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, reset=False, dtype=np.float64)
-    check_magnitude(estimator, "X", X, spread=False)
     return X if columns is None else take_columns(X, columns)
 
 

@@ -87,14 +87,6 @@ class Loss(Params, ABC):
         """Return the box form of the conjugate where it has one (see :class:`Box`), else None."""
         return None
 
-    def steepest(self, Y: Any, measure: Measure) -> Any | None:
-        """Return bounds of |∇L_i| at each entry, which broadcast to (n, m), or None where slopes have no bound.
-
-        By default they are those of the box. Bounds tell how much of an error of predictions reaches the value.
-        """
-        box = self.box(Y, measure)
-        return None if box is None else namespace(Y).maximum(-box.lower, box.upper)
-
     def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any | None:
         """Return argmin_b Σ_i s_i L_i(u_i + b), shape (m,), where there is a formula for it, else None."""
         return None

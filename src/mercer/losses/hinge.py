@@ -207,10 +207,6 @@ class WeightedMoreauHinge(_Labels):
         w = t * self._weights(Y, measure)
         return Z + observed_only(Y, measure) * project_box(w / (float(self.kappa) + w) * s, 0.0, w)
 
-    def steepest(self, Y: Any, measure: Measure) -> Any:
-        """Return w."""
-        return self._weights(Y, measure)
-
     def conjugate(self, Y: Any, A: Any, measure: Measure) -> Any:
         """Return ∫ κa²/(2w) dμ − ⟨a, y⟩_μ on 0 ≤ y·a ≤ w and +inf elsewhere, for each row."""
         half = (0.5 * float(self.kappa)) / self._weights(Y, measure)

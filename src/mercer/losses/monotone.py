@@ -123,16 +123,5 @@ class Monotone(Loss):
             xp.concat([upper, xp.broadcast_to(price, shape)], axis=1),
         )
 
-    def steepest(self, Y: Any, measure: Measure) -> Any | None:
-        """Return those of the values and the price of slopes, 0 where it is infinite: then b is made steep enough."""
-        xp = namespace(Y)
-        values, slopes = self.split(Y)
-        steepest = self.loss.steepest(values, self._measures(measure)[0])
-        if steepest is None:
-            return None
-        price = as_like(self.price, Y)
-        finite = xp.where(xp.isinf(price), xp.zeros_like(price), price)
-        return xp.concat([steepest + xp.zeros_like(values), finite + xp.zeros_like(slopes)], axis=1)
-
     def check_targets(self, Y: Any, measure: Measure) -> None:
         self.loss.check_targets(self.split(Y)[0], self._measures(measure)[0])

@@ -208,11 +208,6 @@ class WeightedHuber(Loss):
         shrunk = by_sign(v, theta / (theta + kappa), (1 - theta) / (1 - theta + kappa)) * v
         return project_box(shrunk, theta - 1, theta)
 
-    def steepest(self, Y: Any, measure: Measure) -> Any:
-        """Return max(θ, 1 − θ) at each level."""
-        theta = levels(measure, Y)
-        return namespace(Y).maximum(theta, 1 - theta)
-
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse levels outside (0, 1)."""
         check_levels(self, "M-quantile levels", measure)

@@ -11,11 +11,12 @@ __all__ = ["Certificate"]
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Primal and dual value of a pair of points; the optimum lies between them, up to ``rounding``.
+    """Primal and dual value of a pair of points; the optimum lies between them, up to rounding.
 
     ``relative_gap`` = gap / max(|primal|, |dual|, 1e-6·reference), where the reference is the objective of the
-    intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two values
-    (see :class:`~mercer.problems.Rounding`); it is a part of the gap, which is therefore never below the true one.
+    intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two values and
+    ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`). The former is a part of the
+    gap and the latter is taken off its unit, so that neither is ever reported too small.
     """
 
     primal: float
@@ -23,6 +24,7 @@ class Certificate:
     reference: float
     intercept: Any = None
     rounding: float = 0.0
+    doubt: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -33,14 +35,14 @@ class Certificate:
     @property
     def relative_gap(self) -> float:
         """The gap in units of the objective; what ``tol`` bounds."""
-        return self._relative(self.gap)
+        return self._relative(self.gap, self.doubt)
 
     @property
     def visible_gap(self) -> float:
         """The relative gap without its rounding: what an algorithm can still make smaller."""
-        return self._relative(self.gap - self.rounding)
+        return self._relative(self.gap - self.rounding, 0.0)
 
-    def _relative(self, gap: float) -> float:
+    def _relative(self, gap: float, doubt: float) -> float:
         if gap == 0 or gap == math.inf:  # inf: the dual array is not feasible
             return gap
-        return gap / max(abs(self.primal), abs(self.dual), 1e-6 * self.reference)
+        return gap / max(abs(self.primal) - doubt, abs(self.dual) - doubt, 1e-6 * self.reference)

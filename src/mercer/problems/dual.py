@@ -15,7 +15,7 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import Gram
 from mercer.losses.base import Box, Loss
 from mercer.losses.prox import project_box
-from mercer.magnitudes import LARGEST, LARGEST_SCALE, check_alpha
+from mercer.magnitudes import LARGEST_NUMBER, LARGEST_SCALE, check_alpha
 from mercer.measures import Measure
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
@@ -88,9 +88,9 @@ class DualProblem:
             Y = xp.where(observed, Y, xp.zeros_like(Y))
             measure = measure.restricted(observed)
         largest = float(xp.max(xp.abs(Y)))
-        if not largest <= LARGEST:
+        if not largest <= LARGEST_NUMBER:
             raise DataError(
-                f"DualProblem: Y must be finite and not beyond {LARGEST:g} (NaN marks entries that were not observed); "
+                f"DualProblem: Y must be finite and not beyond {LARGEST_NUMBER:g} (NaN marks entries that were not observed); "
                 f"got {largest:g}."
             )
         weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
@@ -115,9 +115,9 @@ class DualProblem:
         """Refuse kernel values that are not finite, and a λ that they are far too large for."""
         xp = namespace(self.Y)
         size = math.prod(float(xp.max(sizes)) for sizes in self.sizes)
-        if not size <= LARGEST:
+        if not size <= LARGEST_NUMBER:
             raise DataError(
-                f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST:g}; got {size:g}. Scale "
+                f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST_NUMBER:g}; got {size:g}. Scale "
                 "the inputs, or choose a bounded kernel such as Gaussian()."
             )
         if self.scale * size**2 > LARGEST_SCALE:
@@ -278,11 +278,13 @@ class DualProblem:
         A : array of shape (n, m)
             A feasible dual array (see :meth:`feasible`).
         H : array of shape (n, m), optional
-            h_A where it is known; otherwise it is computed with the exact kernel.
+            h_A, or nearly so, for a quick look; otherwise it is computed with the exact kernel, and the certificate
+            knows its rounding.
         b : array of shape (m,), optional
             The intercept. Any gives a bound; the best one gives the smallest, and costs a sort of the residuals.
         """
-        H = self.predict(A) if H is None else H
+        exact = H is None
+        H = self.predict(A) if exact else H
         candidates = [self.best_intercept(H)] if self.intercept is None else self.intercept.candidates(self, H, A, b)
         risk, b = min(((self.risk(H, one), one) for one in candidates), key=lambda pair: pair[0])
         half_norm = self.share / 2 * self.inner(A, H)
@@ -291,8 +293,10 @@ class DualProblem:
         dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
         if self.intercept is not None:
             dual -= self.intercept.dual_cost(self, A)
-        rounding = self.rounding.bound(A, H if self.intercept is None else H + self.effect(b)[None, :])
-        return Certificate(primal, dual, self.null_model[0], b, rounding)
+        if not exact:
+            return Certificate(primal, dual, self.null_model[0], b)
+        bounds = self.rounding.bounds(A, H if self.intercept is None else H + self.effect(b)[None, :])
+        return Certificate(primal, dual, self.null_model[0], b, *bounds)
 
     # -- proxes ------------------------------------------------------------------------------------------------
 
