@@ -60,8 +60,8 @@ def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = Tru
         column = int(np.argmax((width > 0) & (width < SMALLEST_SPREAD)))
         where = f"{name} varies" if array.shape[1] == 1 else f"column {column} of {name} varies"
         raise DataError(
-            f"{who}: {where} by no more than {width[column]:.3g}, and differences below {SMALLEST_SPREAD:g} are lost in "
-            f"squares. {remedy}"
+            f"{who}: {where} by no more than {width[column]:.3g}, and differences below {SMALLEST_SPREAD:g} are lost "
+            f"in squares. {remedy}"
         )
 
 

@@ -90,8 +90,8 @@ class DualProblem:
         largest = float(xp.max(xp.abs(Y)))
         if not largest <= LARGEST_NUMBER:
             raise DataError(
-                f"DualProblem: Y must be finite and not beyond {LARGEST_NUMBER:g} (NaN marks entries that were not observed); "
-                f"got {largest:g}."
+                f"DualProblem: Y must be finite and not beyond {LARGEST_NUMBER:g} (NaN marks entries that were not "
+                f"observed); got {largest:g}."
             )
         weight = xp.ones_like(Y[:, 0]) if sample_weight is None else as_like(sample_weight, Y)
         if tuple(weight.shape) != (Y.shape[0],):
@@ -117,8 +117,8 @@ class DualProblem:
         size = math.prod(float(xp.max(sizes)) for sizes in self.sizes)
         if not size <= LARGEST_NUMBER:
             raise DataError(
-                f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST_NUMBER:g}; got {size:g}. Scale "
-                "the inputs, or choose a bounded kernel such as Gaussian()."
+                f"DualProblem: roots of the kernel values k(x, x) must not be beyond {LARGEST_NUMBER:g}; got {size:g}. "
+                "Scale the inputs, or choose a bounded kernel such as Gaussian()."
             )
         if self.scale * size**2 > LARGEST_SCALE:
             least = self.alpha * self.scale * size**2 / LARGEST_SCALE

@@ -38,7 +38,7 @@ class SolverResult:
     n_iter : int
         Number of iterations.
     gap, relative_gap, objective : float
-        The certificate, with the exact kernel.
+        The certificate, with the exact kernel and with what rounding may have done to it.
     solver : Solver
         Who solved it.
     history : list of (n_iter, relative_gap, seconds)
@@ -69,7 +69,8 @@ class SolverResult:
             return f"{start}, within tol = {self.solver.tol:g}."
         remedy = {
             "max_iter": "Increase max_iter or alpha, or accept this accuracy with a larger tol.",
-            "stalled": "Rounding limits the accuracy: use a larger alpha or tol, or float64 for float32 data.",
+            "stalled": "Rounding, or steps that crawl, limit what can be certified: use a larger alpha or tol, data in "
+            "units in which they are of the same size, or float64 for float32 data.",
             "stopped": "The callback stopped it.",
             "anchors": "Monotone it is everywhere; increase alpha, or accept this gap with a larger tol.",
         }[self.status]
