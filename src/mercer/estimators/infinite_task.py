@@ -102,15 +102,18 @@ class InfiniteTaskEstimator(CertifiedEstimator):
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def _fit_function(self, X, Y, weight, bound, loss, alpha) -> tuple[Any, BoundKernel, DualProblem, SolverResult]:
+    def _fit_function(
+        self, X, Y, weight, bound, loss, alpha, centre: float = 0.0
+    ) -> tuple[Any, BoundKernel, DualProblem, SolverResult]:
         """Solve for h and b with targets Y of shape (n, m), and warn where tol was not reached.
 
-        Returned are the rows, the bound kernel, the problem and its solution, as :meth:`_store` takes them.
+        ``centre`` was taken off the targets and will be added to b. Returned are the rows, the bound kernel, the
+        problem and its solution, as :meth:`_store` takes them.
         """
         problem: DualProblem
         tol = self._tolerance
         if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
-            fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept)
+            fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept, centre)
             if self.noncrossing == "guarantee":
                 problem, X, result = fit.guarantee(self._solve, tol)
             else:

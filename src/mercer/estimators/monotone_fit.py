@@ -39,7 +39,15 @@ class MonotoneFit:
     """The monotone problem on the rows X and, perhaps, further anchors; solved to a gap of ``tol``."""
 
     def __init__(
-        self, bound: BoundKernel, loss: Loss, X: Any, Y: Any, weight: Any, alpha: float, fit_intercept: bool
+        self,
+        bound: BoundKernel,
+        loss: Loss,
+        X: Any,
+        Y: Any,
+        weight: Any,
+        alpha: float,
+        fit_intercept: bool,
+        origin: float = 0.0,
     ) -> None:
         require_numpy("noncrossing", "Use noncrossing='rearrange' or None for arrays of other libraries.", X)
         if not loss.pointwise:
@@ -47,7 +55,7 @@ class MonotoneFit:
         self.grid = refine(bound.measure.locations, LEAST_CELLS + 1)
         self._set_slopes(bound)
         self.loss, self.X, self.Y, self.weight = loss, X, to_numpy(Y), weight
-        self.alpha, self.fit_intercept = alpha, fit_intercept
+        self.alpha, self.fit_intercept, self.origin = alpha, fit_intercept, origin
 
     def _set_slopes(self, bound: BoundKernel) -> None:
         widths = np.diff(self.grid)
@@ -75,6 +83,7 @@ class MonotoneFit:
             np.maximum(natural, 1e-12 * natural.max()) if natural.max() > 0 else np.ones_like(natural),
             self.weight,
             self.fit_intercept,
+            self.origin,
         )
         return problem, rows
 

@@ -197,7 +197,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         loss = self._loss()
         alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         Y, centre = self._targets(y, weight, bound.measure)
-        solved = self._fit_function(X, Y, weight, bound, loss, alpha)
+        solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
         return self._store(*solved, centre, rows.columns)
 
     def _targets(self, y, weight, measure):

@@ -288,7 +288,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         grid = [(bound, alphas or self._default_alphas(bound, loss, X, y, weight)) for bound in bounds]
         bound, alpha = self._choose(grid, self._compare(grid, folds, data, loss, score))
         Y, centre = self._targets(y, weight, measure)
-        return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), centre, rows.columns)
+        return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha, centre), centre, rows.columns)
 
     def _compare(self, grid, folds, data, loss, score) -> tuple[np.ndarray, np.ndarray]:
         """Return scores and relative gaps, both of shape (n_candidates, n_splits)."""

@@ -37,6 +37,7 @@ def monotone_problem(
     scale: np.ndarray,
     sample_weight: Any = None,
     fit_intercept: bool = False,
+    origin: float = 0.0,
 ) -> DualProblem:
     """Return the :class:`DualProblem` whose functions h(x) + b pay for falling between the nodes.
 
@@ -71,6 +72,8 @@ def monotone_problem(
         Positive weights; only their ratios matter.
     fit_intercept : bool, default=False
         Whether to add b(θ), free at each node. Required for p = ∞, where it makes every h feasible.
+    origin : float, default=0.0
+        What was taken off the targets and is added to b when it is stored (see :class:`SlopedIntercept`).
     """
     (n, m), rows = Y.shape, gram.array_shape[0]
     if math.isinf(price) and not fit_intercept:
@@ -89,7 +92,8 @@ def monotone_problem(
     priced = Monotone(loss, price * scale)
     intercept: bool | Intercept = False
     if fit_intercept:
-        intercept = SlopedIntercept(measure, interpolation_slopes(measure.locations, slope_measure.locations), price)
+        slopes = interpolation_slopes(measure.locations, slope_measure.locations)
+        intercept = SlopedIntercept(measure, slopes, price, origin)
     return DualProblem(gram, priced, targets, both, alpha, weight, intercept, mass=rows / n, values=values)
 
 
@@ -104,13 +108,16 @@ class SlopedIntercept(Intercept):
         M, the slopes of the piecewise linear function of each entry of b.
     price : float
         Of falling; where it is infinite, b is made steeper where h + b would fall.
+    origin : float, default=0.0
+        b is stored as b + origin, which rounds it: with a large origin that shows in slopes, and certificates are those
+        of the intercept that is stored.
     """
 
     exact = False
 
-    def __init__(self, nodes: Measure, slopes: np.ndarray, price: float) -> None:
+    def __init__(self, nodes: Measure, slopes: np.ndarray, price: float, origin: float = 0.0) -> None:
         super().__init__(design=np.concatenate([np.eye(len(nodes)), slopes], axis=1))
-        self.nodes, self.slopes, self.price = nodes, slopes, price
+        self.nodes, self.slopes, self.price, self.origin = nodes, slopes, price, origin
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return an intercept that suits the values of H and keeps the slopes feasible."""
@@ -132,16 +139,15 @@ class SlopedIntercept(Intercept):
         return problem.values
 
     def _repaired(self, problem: DualProblem, H: Any, b: Any) -> Any:
-        """Return b with steeper steps where h + b would fall and must not."""
+        """Return b as it is stored, with steeper steps where h + b would fall and must not."""
         if not math.isinf(self.price):
-            return b
+            return (b + self.origin) - self.origin
         m, slopes = len(self.nodes), H[:, len(self.nodes) :]
         rounding = ROUNDING * math.sqrt(len(H)) * np.max(np.abs(slopes), axis=0)
         rise = self.rise(b, self.slopes, np.min(slopes, axis=0) - rounding)
         return self.steeper(b, problem.measure.locations[m:], rise)
 
-    @staticmethod
-    def rise(b: Any, slopes: np.ndarray, lowest: Any) -> Any:
+    def rise(self, b: Any, slopes: np.ndarray, lowest: Any) -> Any:
         """Return how much steeper b, of slopes b @ slopes, must become to outweigh the lowest slopes of h.
 
         Differences of another b between near nodes lose digits; what they may lose is added.
@@ -149,7 +155,7 @@ class SlopedIntercept(Intercept):
         lacking = -lowest - b @ slopes
         if not np.any(lacking > 0):
             return np.zeros_like(lacking)
-        return np.maximum(lacking + ROUNDING * (np.abs(b) @ np.abs(slopes)), 0.0)
+        return np.maximum(lacking + ROUNDING * ((np.abs(b) + abs(self.origin)) @ np.abs(slopes)), 0.0)
 
     def steeper(self, b: Any, points: Any, rise: Any) -> Any:
         """Return b made steeper by ``rise`` (≥ 0) in the cells of the given points, its mean unchanged."""
