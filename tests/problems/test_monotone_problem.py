@@ -62,7 +62,7 @@ def data(loss=None, weighted=False, extra=0, n=6, seed=0, alpha=3e-3):
     )
 
 
-def problem_of(d, loss, price, intercept=True, scale=1.0):
+def problem_of(d, loss, price, intercept=True, scale=1.0, origin=0.0):
     return monotone_problem(
         Kronecker(Dense(d.left), Dense(d.right)),
         loss,
@@ -74,6 +74,7 @@ def problem_of(d, loss, price, intercept=True, scale=1.0):
         scale * np.ones(len(d.slopes)),
         d.sample_weight,
         intercept,
+        origin,
     )
 
 
@@ -434,3 +435,21 @@ def test_the_best_intercept_meets_the_constraints_in_floating_point(offset):
         H = rng.normal(size=problem.shape) * 10.0 ** rng.integers(-6, 7)
         b = problem.best_intercept(H + offset * np.array([1, 1, 1, 0, 0, 0, 0]))
         assert np.min(H[:, 3:] + problem.effect(b)[3:]) >= 0
+
+
+@pytest.mark.parametrize("price", [0.5, np.inf])
+def test_certificates_are_those_of_the_intercept_that_is_stored(price):
+    """b + 1e12 rounds b by 1e-4, which shows in slopes: they cost what they have then, or stay above 0."""
+    d, origin = data(), 1e12
+    problem = problem_of(d, Pinball(), price, origin=origin)
+    A = ADMM(tol=1e-3).solve(problem).coef
+    H = problem.predict(A)
+    certificate = problem.certificate(A)
+    b = (certificate.intercept + origin) - origin  # what a user finds
+    m = d.Y.shape[1]
+    slopes = H[:, m:] + slopes_of(b, d.points, d.slopes)
+    if np.isinf(price):
+        assert np.min(slopes) >= 0
+    else:
+        np.testing.assert_array_equal(certificate.intercept, b)
+        assert certificate.primal == pytest.approx(problem.risk(H, b) + problem.share / 2 * problem.inner(A, H))

@@ -307,7 +307,7 @@ def test_contract_catches_a_solver_that_ignores_weights():
             return super()._solve(plain, init, monitor)
 
     with pytest.raises(AssertionError, match=r"recomputed|differ|Σ_i"):
-        check_solver(Unweighted(1e-6, max_iter=20_000), make(Pinball(), weighted=True, intercept=True).problem(Pinball()))
+        check_solver(Unweighted(1e-6, max_iter=300), make(Pinball(), weighted=True, intercept=True).problem(Pinball()))
 
 
 def test_contract_of_a_trivial_problem():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from mercer.backend import is_numpy
@@ -69,8 +69,27 @@ class Plan(NamedTuple):
     problem: DualProblem
 
     def solve(self, init: Any = None, callback: Callback | None = None) -> SolverResult:
-        """Solve the problem."""
-        return self.solver.solve(self.problem, init, callback)
+        """Solve the problem; the intercept-only model is returned where what was found is worse."""
+        result = self.solver.solve(self.problem, init, callback)
+        return result if result.converged else _or_null_model(self.problem, result)
+
+
+def _or_null_model(problem: DualProblem, result: SolverResult) -> SolverResult:
+    """Return the model h = 0 with its own certificate where it has the smaller objective, which rounding can make."""
+    if not problem.loss.has_conjugate:
+        return result
+    A = problem.feasible(problem.null_array)
+    certificate = problem.certificate(A)
+    if not certificate.primal < result.objective:
+        return result
+    return replace(
+        result,
+        coef=A,
+        intercept=certificate.intercept,
+        gap=certificate.gap,
+        relative_gap=certificate.relative_gap,
+        objective=certificate.primal,
+    )
 
 
 def _small_box(problem: DualProblem, tol: float) -> bool:

@@ -148,18 +148,7 @@ class Solver(Params, ABC):
             if certificate.relative_gap <= self.tol:  # nothing left to do
                 monitor.done(0, certificate)
                 return monitor.result(init, certificate, 0)
-        result = self._solve(problem, init, monitor)
-        return result if result.converged else self._or_null_model(problem, result, monitor)
-
-    def _or_null_model(self, problem: DualProblem, result: SolverResult, monitor: Monitor) -> SolverResult:
-        """Return the intercept-only model where the one found is worse, which rounding can make it."""
-        if not problem.loss.has_conjugate:
-            return result
-        A = problem.feasible(problem.null_array)
-        certificate = problem.certificate(A)
-        if not certificate.primal < result.objective:
-            return result
-        return monitor.result(A, certificate, result.n_iter, result.status)
+        return self._solve(problem, init, monitor)
 
     @abstractmethod
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
