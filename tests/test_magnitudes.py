@@ -74,6 +74,14 @@ def test_alpha_beyond_the_range_is_refused(alpha):
         quantiles(alpha=alpha).fit(X, Y)
 
 
+def test_integers_beyond_floats_are_refused():
+    with pytest.raises(ParameterError, match="alpha must be a finite number > 0"):
+        quantiles(alpha=10**400).fit(X, Y)
+    with pytest.raises(DataError, match="numbers that a float can"):
+        quantiles().fit([[10**400], [1]], [0.0, 1.0])
+    quantiles(alpha=np.float32(0.1)).fit(X, Y)  # no overflow where it is compared with bounds
+
+
 def test_kernel_values_that_overflow_are_refused():
     with pytest.raises(DataError, match="kernel values"):
         quantiles(kernel=Polynomial(4, 1.0), alpha=1.0).fit(1e50 * X, Y)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mercer.backend import to_numpy
-from mercer.exceptions import DataError, ParameterError
+from mercer.exceptions import DataError, MercerError, ParameterError
 from mercer.interpolation import interpolation, interpolation_slopes, refine, spatial_interpolation
 from mercer.quantile_function import QuantileFunction, check_levels
 
@@ -367,3 +367,17 @@ def test_cdf_is_monotone_in_floating_point():
     y = np.sort(np.concatenate([function(at), np.nextafter(function.values, np.inf)], axis=1), axis=1)
     found = function.cdf(y)
     assert np.all((found >= 0) & (found <= 1) & (np.diff(found, axis=1, prepend=0.0) >= 0))
+
+
+def test_lists_are_taken_and_what_is_no_number_is_refused():
+    Q = QuantileFunction([0.25, 0.75], [[0.0, 2.0]])
+    np.testing.assert_allclose(Q([0.5]), [[1.0]])
+    assert Q.cdf(np.zeros((1, 0))).shape == (1, 0)
+    assert Q.sample(0).shape == (1, 0)
+    with pytest.raises(DataError, match="values must be numbers"):
+        QuantileFunction([0.25, 0.75], [["a", "b"]])
+    for size in (-1, 1.5, "many"):
+        with pytest.raises(MercerError, match="size must be an integer >= 0"):
+            Q.sample(size)
+    with pytest.raises(MercerError, match="rng must be None, a seed or a"):
+        Q.sample(2, rng="seed")

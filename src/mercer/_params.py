@@ -153,12 +153,21 @@ def check_number(
 ) -> None:
     """Refuse ``value`` unless it is a finite number in the interval; ``strict`` excludes its finite ends."""
     kind = numbers.Integral if integer else numbers.Real
-    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
     if good:
-        good = low < value < high if strict else low <= value <= high
+        number = _float(value)
+        good = math.isfinite(number) and (low < number < high if strict else low <= number <= high)
     if not good:
         noun = "an integer" if integer else "a finite number"
         raise parameter_error(owner, name, value, noun + _interval(low, high, strict), hint)
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float: infinite where it is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _interval(low: float, high: float, strict: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_compat as compat
 import numpy as np
 
 from mercer._params import check_number
@@ -59,7 +60,8 @@ class QuantileFunction:
     """
 
     def __init__(self, levels: Any, values: Any) -> None:
-        self.levels = np.asarray(to_numpy(levels), dtype=float)
+        self.levels = _numbers("levels", levels)
+        values = values if compat.is_array_api_obj(values) else _numbers("values", values)
         inside = self.levels.size > 0 and np.all((self.levels >= 0) & (self.levels <= 1))
         if self.levels.ndim != 1 or not inside or np.any(np.diff(self.levels) <= 0):
             raise DataError("QuantileFunction: levels must be strictly increasing probabilities, at least one.")
@@ -156,16 +158,29 @@ class QuantileFunction:
         if bool(xp.any(xp.isnan(flat))):
             raise DataError("QuantileFunction.cdf: y must not contain NaN.")
         columns = [_cdf(self.values, self.levels, flat[:, j : j + 1]) for j in range(flat.shape[1])]
-        answer = xp.stack(columns, axis=1)
+        answer = xp.stack(columns, axis=1) if columns else xp.zeros_like(flat)
         return answer[:, 0] if y.ndim == 1 else answer
 
     def sample(self, size: int = 1, rng: Any = None) -> Any:
         """Return independent draws Q_i(U), U uniform on (0, 1), shape (n, size)."""
+        check_number(self, "size", size, low=0, strict=False, integer=True)
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError) as error:
+            raise parameter_error(self, "rng", rng, "None, a seed or a numpy.random.Generator") from error
         xp = namespace(self.values)
-        uniform = np.random.default_rng(rng).random((len(self), size))
+        uniform = generator.random((len(self), int(size)))
         left, right, share = self._cells(uniform)
         low, high = (xp.take_along_axis(self.values, self._index(index), axis=1) for index in (left, right))
         return _between(low, high, as_like(share, self.values))
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    """Return a sequence of numbers as an array of floats."""
+    try:
+        return np.asarray(to_numpy(values), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"QuantileFunction: {name} must be numbers: {error}.") from error
 
 
 def _between(low: Any, high: Any, share: Any) -> Any:

@@ -7,6 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
 
 from mercer import ConformalQuantileRegressor, KernelQuantileRegressor
+from mercer.exceptions import DataError
 from mercer.kernels import Gaussian
 from mercer.measures import Points
 
@@ -271,3 +272,9 @@ def test_score_is_that_of_the_calibrated_quantiles():
     assert biased.score(X, y) > 0.2
     weight = np.where(np.arange(300) < 150, 1.0, 0.0)
     assert good.score(X, y, weight) == pytest.approx(good.score(X[:150], y[:150]))
+
+
+@pytest.mark.parametrize("X", [None, {0: [1.0, 2.0]}, 3.0], ids=["none", "dict", "number"])
+def test_inputs_without_rows_are_refused(X):
+    with pytest.raises(DataError, match="X must have rows: an array, a data frame or a list; got"):
+        ConformalQuantileRegressor().fit(X, [1.0, 2.0])

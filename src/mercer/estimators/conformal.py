@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -170,6 +170,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         self : ConformalQuantileRegressor
         """
         self._check_settings()
+        _check_rows(X)
         with _own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
         X, y = _prepare(X, y)
@@ -423,7 +424,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         n = self.n_calibration_
         rank = math.ceil((n + 1) * share * (1 - 1e-12))  # (n + 1)·share that is an integer but for rounding is one
         if rank > n:
-            needed = math.ceil(share / (1 - share) * (1 - 1e-12))
+            needed = math.ceil(share / max(1 - share, np.finfo(float).tiny) * (1 - 1e-12))
             best = n / (n + 1)
             allowed = f"at most {best:.4g}" if name == "coverage" else f"between {1 - best:.4g} and {best:.4g}"
             raise parameter_error(
@@ -431,7 +432,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
                 name,
                 float(got),
                 f"{allowed} with {n} calibration rows",
-                f"{got:g} needs {needed} calibration rows at least: less would mean an infinite answer.",
+                f"{got:g} needs {needed:.6g} calibration rows at least: less would mean an infinite answer.",
             )
         return max(rank, 1)
 
@@ -460,8 +461,14 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
     return np.concatenate(blocks)
 
 
+def _check_rows(X: Any) -> None:
+    if not (hasattr(X, "shape") or isinstance(X, Sequence)):
+        raise DataError(f"X must have rows: an array, a data frame or a list; got {type(X).__name__}.")
+
+
 def _prepare(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X with rows that can be taken, for the base estimator to judge, and y as floats of shape (n,)."""
+    _check_rows(X)
     with _own_errors("y"):
         y = column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
         X, y = indexable(X, y)

@@ -51,6 +51,8 @@ def _own_errors(what: str) -> Iterator[None]:
         raise
     except TypeError as error:
         raise ParameterTypeError(str(error)) from error
+    except OverflowError as error:
+        raise DataError(f"{what} must hold numbers that a float can: {error}.") from error
     except ValueError as error:
         if "could not convert" in str(error):
             raise DataError(f"{what} must hold numbers: {error}. Encode text as numbers first.") from error

@@ -90,10 +90,14 @@ class TargetScales(Scales):
         return as_like(problem.intercept.target, problem.Y) / problem.total_weight
 
     def _predictions(self, problem: DualProblem) -> Any:
-        """Return what the uniform array would predict at each node if all rows, and no columns, were alike."""
+        """Return what the uniform array would predict at each node if all rows, and no columns, were alike.
+
+        Rows are alike in their mean, with or without their weights: the smaller one is the safer unit of a gap.
+        """
         xp = namespace(problem.Y)
         by_row = xp.reshape(problem.gram.diagonal(), problem.shape)  # s_i w_j K_(ij)(ij)
-        return problem.scale * xp.sum(by_row, axis=0) * self._mean(problem)
+        weighted, plain = xp.sum(by_row, axis=0), xp.sum(by_row / problem.sample_weight[:, None], axis=0)
+        return problem.scale * xp.minimum(weighted, plain) * self._mean(problem)
 
 
 def _ratio(top: float, bottom: float) -> float:
