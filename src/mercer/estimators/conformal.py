@@ -462,7 +462,7 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
 
 
 def _check_rows(X: Any) -> None:
-    if not (hasattr(X, "shape") or isinstance(X, Sequence)):
+    if not (hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, Sequence)):
         raise DataError(f"X must have rows: an array, a data frame or a list; got {type(X).__name__}.")
 
 
