@@ -453,3 +453,13 @@ def test_certificates_are_those_of_the_intercept_that_is_stored(price):
     else:
         np.testing.assert_array_equal(certificate.intercept, b)
         assert certificate.primal == pytest.approx(problem.risk(H, b) + problem.share / 2 * problem.inner(A, H))
+
+
+def test_a_trivial_problem_has_an_intercept_that_rises_to_the_last_digit():
+    d = data()
+    d.Y = np.full_like(d.Y, 0.7) * (1 + 1e-16 * np.arange(3))
+    result = ADMM().solve(problem_of(d, Pinball(), 0.5))
+    assert result.gap == 0
+    assert np.all(np.diff(result.intercept[np.argsort(d.points)]) >= 0)
+    rising = problem_of(d, Pinball(), 0.5).intercept.tidied(np.array([1.0, 2.0 + 1e-15, 2.0]))  # nodes 0.85, 0.1, 0.5
+    np.testing.assert_array_equal(rising, [2.0 + 1e-15, 2.0 + 1e-15, 2.0 + 1e-15])

@@ -16,7 +16,7 @@ from mercer.measures import Measure
 from mercer.operator_valued import BoundKernel
 from mercer.problems import Certificate, DualProblem, monotone_problem
 from mercer.problems.cover import Cover, check_cover
-from mercer.solvers import SolverResult
+from mercer.solvers import SolverResult, no_worse_than_null
 
 __all__ = ["MonotoneFit"]
 
@@ -109,8 +109,9 @@ class MonotoneFit:
             intercept: Any = problem.intercept  # a SlopedIntercept, as the price is infinite
             rise = intercept.rise(result.intercept, slopes_of_b, lowest)
             b = intercept.steeper(result.intercept, middles, rise)
-            risks = (problem.risk(H, offset) for offset in (b, result.intercept))
-            objective = result.objective + next(risks) - next(risks)
+            with np.errstate(over="ignore"):  # where slopes are huge, the model without h is better
+                risks = (problem.risk(H, offset) for offset in (b, result.intercept))
+                objective = result.objective + next(risks) - next(risks)
             certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
             entries.append(math.prod(problem.shape))
             spent = sum(entries) > max(MOST_ENTRIES, MOST_TIMES * entries[0])
@@ -119,7 +120,7 @@ class MonotoneFit:
             anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
             if remaining % ROUNDS_PER_REFINEMENT == 0:
                 self.refine_slopes()
-        return problem, rows, _with(result, certificate, tol)
+        return problem, rows, no_worse_than_null(problem, _with(result, certificate, tol))
 
 
 def _accuracy(problem: DualProblem, result: SolverResult, tol: float) -> float:

@@ -85,6 +85,6 @@ class KroneckerSpectral(Spectral):
         rest = total - float(namespace(self._ones).sum(self._ones * self._ones))  # outside the basis of K_X
         noise = machine_epsilon(self._ones) * total * max(1.0, self._ones.shape[0] ** 0.5)
         outside = (rest if rest > 8 * noise else 0.0) + self._inside(shrink)
-        least = machine_epsilon(outside) ** 2 * total  # where a constant costs nothing, up to rounding
+        least = machine_epsilon(outside) * total  # what rounding leaves of right-hand sides is not to be magnified
         change, back = 1 / namespace(outside).where(outside > least, outside, least) - 1 / total, self._right_back
         return lambda rhs: rhs / (total * weights) + back @ (change * (rhs @ back))

@@ -107,6 +107,10 @@ class Intercept:
             )
         return best_intercept(problem.loss, problem.Y, H, problem.sample_weight, problem.measure, A)
 
+    def tidied(self, b: Any) -> Any:
+        """Return b without what only rounding can have made of it."""
+        return b
+
     def candidates(self, problem: DualProblem, H: Any, A: Any, b: Any) -> list[Any]:
         """Return the intercepts that a certificate may take: b where one is given, else the best one."""
         return [self.best(problem, H, A) if b is None else b]

@@ -22,7 +22,7 @@ __all__ = ["SlopedIntercept", "monotone_problem"]
 
 #: beyond the bounds of any dual variable
 BEYOND_BOUNDS = 1e30
-#: share of its terms by which a computed slope may be wrong, for each √n of the rows that it sums up
+#: share of its terms by which a computed slope of b may be wrong
 ROUNDING = 8 * float(np.finfo(float).eps)
 
 
@@ -123,12 +123,19 @@ class SlopedIntercept(Intercept):
         """Return an intercept that suits the values of H and keeps the slopes feasible."""
         values = self._values(problem)
         n, m = values.shape
-        return self._repaired(problem, H, values.best_intercept(H[:n, :m]))
+        return self._repaired(problem, H, A, values.best_intercept(H[:n, :m]))
+
+    def tidied(self, b: Any) -> Any:
+        """Return the b of a model without h, which does not fall: neither do its values then, to the last digit."""
+        nodes, place = np.unique(self.nodes.locations, return_inverse=True)
+        highest = np.full(len(nodes), -np.inf)
+        np.maximum.at(highest, place, b)
+        return np.maximum.accumulate(highest)[place]
 
     def candidates(self, problem: DualProblem, H: Any, A: Any, b: Any) -> list[Any]:
         """Return the best one for the values and the given one, both repaired."""
-        best = self.best(problem, H)
-        return [best] if b is None else [best, self._repaired(problem, H, b)]
+        best = self.best(problem, H, A)
+        return [best] if b is None else [best, self._repaired(problem, H, A, b)]
 
     def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
         raise UnsupportedError("The intercept couples the sums of values and slopes: no prox is known. Use ADMM.")
@@ -138,13 +145,13 @@ class SlopedIntercept(Intercept):
         assert problem.values is not None  # monotone_problem has seen to it
         return problem.values
 
-    def _repaired(self, problem: DualProblem, H: Any, b: Any) -> Any:
+    def _repaired(self, problem: DualProblem, H: Any, A: Any, b: Any) -> Any:
         """Return b as it is stored, with steeper steps where h + b would fall and must not."""
         if not math.isinf(self.price):
             return (b + self.origin) - self.origin
-        m, slopes = len(self.nodes), H[:, len(self.nodes) :]
-        rounding = ROUNDING * math.sqrt(len(H)) * np.max(np.abs(slopes), axis=0)
-        rise = self.rise(b, self.slopes, np.min(slopes, axis=0) - rounding)
+        m = len(self.nodes)
+        lowest = H if A is None else H - problem.rounding.errors(A)
+        rise = self.rise(b, self.slopes, np.min(lowest[:, m:], axis=0))
         return self.steeper(b, problem.measure.locations[m:], rise)
 
     def rise(self, b: Any, slopes: np.ndarray, lowest: Any) -> Any:

@@ -54,14 +54,20 @@ class Rounding:
         n, m = problem.shape
         self.unit = machine_epsilon(problem.Y) * (ROUNDINGS_OF_AN_ENTRY + ROUNDINGS_OF_A_SUM * math.sqrt(n + m))
 
+    def errors(self, A: Any) -> Any:
+        """Return e, by how much the predictions of a dual array may be wrong, shape (n, m)."""
+        problem = self.problem
+        s, w = problem.sample_weight, as_like(problem.measure.weights, A)
+        r, c = problem.sizes
+        total = float((s * r) @ namespace(A).abs(A) @ (w * c))  # T
+        return (self.unit * problem.scale * total) * r[:, None] * c[None, :]
+
     def bounds(self, A: Any, U: Any) -> RoundingBounds:
         """Return the bounds for a dual array A whose model predicts U, with its intercept."""
         problem = self.problem
         xp = namespace(A)
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
-        r, c = problem.sizes
-        total = float((s * r) @ xp.abs(A) @ (w * c))  # T
-        error = (self.unit * problem.scale * total) * r[:, None] * c[None, :]
+        error = self.errors(A)
         slopes = [self._slope(U + error, A), self._slope(U - error, A)]
         curved = 1.0 if problem.loss.pointwise else 2.0  # norms turn, too
         in_gap = curved * float(s @ (error * xp.maximum(*slopes)) @ w)

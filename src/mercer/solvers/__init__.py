@@ -1,7 +1,7 @@
 """Algorithms for the one problem: each stops on the duality gap and says what it requires."""
 
 from mercer.solvers.admm import ADMM
-from mercer.solvers.auto import SOLVERS, Plan, explain, plan, select
+from mercer.solvers.auto import SOLVERS, Plan, explain, no_worse_than_null, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
@@ -39,6 +39,7 @@ __all__ = [
     "leave_one_out_errors",
     "leave_one_out_predictions",
     "loss_path",
+    "no_worse_than_null",
     "plan",
     "select",
 ]

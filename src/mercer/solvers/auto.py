@@ -22,7 +22,7 @@ from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import FIRST_SHARE, prepared
 
-__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "explain", "plan", "select"]
+__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "explain", "no_worse_than_null", "plan", "select"]
 
 #: solvers by the names that estimators accept
 SOLVERS: dict[str, type[Solver]] = {
@@ -71,12 +71,12 @@ class Plan(NamedTuple):
     def solve(self, init: Any = None, callback: Callback | None = None) -> SolverResult:
         """Solve the problem; the intercept-only model is returned where what was found is worse."""
         result = self.solver.solve(self.problem, init, callback)
-        return result if result.converged else _or_null_model(self.problem, result)
+        return no_worse_than_null(self.problem, result)
 
 
-def _or_null_model(problem: DualProblem, result: SolverResult) -> SolverResult:
-    """Return the model h = 0 with its own certificate where it has the smaller objective, which rounding can make."""
-    if not problem.loss.has_conjugate:
+def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResult:
+    """Return a result, or the model h = 0 where that has a smaller objective, which rounding or a stop can make."""
+    if result.converged or not problem.loss.has_conjugate:
         return result
     A = problem.feasible(problem.null_array)
     certificate = problem.certificate(A)

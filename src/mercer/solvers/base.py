@@ -140,8 +140,9 @@ class Solver(Params, ABC):
             raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
         monitor = Monitor(self, callback)
         if problem.trivial:
-            A = problem.feasible(problem.null_array)
-            return monitor.result(A, Certificate(0.0, 0.0, 0.0, problem.null_model[1]), 0)
+            A, b = problem.feasible(problem.null_array), problem.null_model[1]
+            b = b if problem.intercept is None else problem.intercept.tidied(b)
+            return monitor.result(A, Certificate(0.0, 0.0, 0.0, b), 0)
         if init is not None and problem.loss.has_conjugate:
             init = problem.feasible(init)
             certificate = problem.certificate(init)
