@@ -22,7 +22,7 @@ KINDS = {
     "rows": "X_fit_ are the rows of positive weight, identical ones once",
     "objective": "objective_ is that of the model that was stored",
     "predictions": "predictions are those of the model that was stored",
-    "false certificate": "dual_gap_ and relative_gap_ are not below the true ones",
+    "false certificate": "dual_gap_ and relative_gap_ are not below the true ones (to 1 % and 1e-5 of the objective)",
     "box": "dual variables are in the domain of the conjugate loss",
     "crossing": "functions do not fall, and sets are nested, where that was promised",
     "outlier fraction": "at most a fraction θ of the training rows is outside of the level set of θ",

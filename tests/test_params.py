@@ -179,3 +179,10 @@ def test_check_number_ends_and_integers():
         check_number("owner", "p", 2, high=2)
     with pytest.raises(ParameterError, match="a finite number;"):
         check_number("owner", "p", np.nan)
+
+
+def test_the_largest_integer_is_within_its_own_bounds():
+    largest = np.iinfo(int).max
+    check_number("x", "max_iter", largest, low=1, high=largest, strict=False, integer=True)
+    with pytest.raises(ParameterError, match="max_iter must be an integer"):
+        check_number("x", "max_iter", largest + 1, low=1, high=largest, strict=False, integer=True)

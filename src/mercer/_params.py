@@ -155,7 +155,8 @@ def check_number(
     kind = numbers.Integral if integer else numbers.Real
     good = isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
     if good:
-        number = _float(value)
+        number = _float(value)  # single precision has no room for some bounds, and integers may be beyond all floats
+        number = value if integer and math.isfinite(number) else number
         good = math.isfinite(number) and (low < number < high if strict else low <= number <= high)
     if not good:
         noun = "an integer" if integer else "a finite number"

@@ -23,7 +23,7 @@ def check_levels(
     """Return levels as a one-dimensional float array, or refuse what is not in (0, 1)."""
     try:
         array = np.atleast_1d(np.asarray(to_numpy(levels), dtype=float))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise parameter_error(owner, name, levels, "numbers in (0, 1)") from error
     if array.ndim != 1 or array.size == 0 or not np.all((array > 0) & (array < 1)):
         raise parameter_error(
@@ -145,7 +145,7 @@ class QuantileFunction:
         xp = namespace(self.values)
         try:
             y = as_like(y, self.values)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise DataError(f"QuantileFunction.cdf: y must hold numbers; got {y!r}.") from error
         if y.ndim == 0:
             y = xp.broadcast_to(y, (len(self),))
@@ -166,7 +166,7 @@ class QuantileFunction:
         check_number(self, "size", size, low=0, strict=False, integer=True)
         try:
             generator = np.random.default_rng(rng)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise parameter_error(self, "rng", rng, "None, a seed or a numpy.random.Generator") from error
         xp = namespace(self.values)
         uniform = generator.random((len(self), int(size)))
@@ -179,7 +179,7 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     """Return a sequence of numbers as an array of floats."""
     try:
         return np.asarray(to_numpy(values), dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"QuantileFunction: {name} must be numbers: {error}.") from error
 
 

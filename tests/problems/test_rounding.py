@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
-from cvxpy_primal import LOSSES, make
+from cvxpy_primal import LOSSES, Data, make
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.kernels import Gaussian, Linear
 from mercer.linalg import Dense, Kronecker
-from mercer.losses import Expectile, Huber, Pinball, Square
+from mercer.losses import EpsilonInsensitive, Expectile, Huber, Loss, Pinball, Square
 from mercer.measures import Measure
 from mercer.operator_valued import Decomposable
 from mercer.problems import Certificate, DualProblem
@@ -82,6 +85,8 @@ def test_gap_and_what_can_be_seen_of_it():
     assert certificate.relative_gap == 0.5
     assert certificate.visible_gap == 0.25
     assert Certificate(1.0, 1.0, 1.0, rounding=1e-9).gap == 1e-9
+    assert Certificate(0.0, 0.0, 0.0, rounding=1e-10, doubt=1e-10).relative_gap == np.inf
+    assert Certificate(1 + 1e-9, 1.0, 1.0, rounding=1e8).visible_gap == pytest.approx(1e-9)
     assert Certificate(1.0, 0.9, 1.0, doubt=2.0).relative_gap == pytest.approx(0.1 / 1e-6)
 
 
@@ -114,3 +119,52 @@ def test_a_model_that_rounding_made_worse_than_the_intercept_is_not_returned():
     assert not result.converged
     assert result.objective <= problem.null_model[0] * (1 + 1e-9)
     assert result.relative_gap >= problem.certificate(result.coef).visible_gap
+
+
+def test_gradients_of_norms_turn():
+    """Residuals along e, errors that change sign from column to column: the gap changes to first order in e."""
+    loss = EpsilonInsensitive(0.0, geometry="norm")
+    measure = Measure(np.array([0.2, 0.8]), np.ones(2))
+    problem = DualProblem(Kronecker(Dense(np.ones((2, 2))), Dense(np.eye(2))), loss, np.zeros((2, 2)), measure, 0.5)
+    A = np.array([[1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2)
+    error = problem.rounding.errors(A)
+    U = 2 * error * np.array([[-1.0], [1.0]])
+
+    def gap(U):
+        return problem.share * np.sum(loss.value(problem.Y, U, measure) + np.sum(A * U, axis=1))
+
+    changed = abs(gap(U + error * np.array([1.0, -1.0])) - gap(U))
+    assert 0 < changed <= problem.rounding.bounds(A, U).of_gap
+
+
+def test_losses_without_a_gradient_have_certificates():
+    class Ungraded(Pinball):
+        gradient = Loss.gradient
+
+    data = make(Pinball(), True)
+    A = data.problem(Pinball()).feasible(np.random.default_rng(0).normal(size=data.Y.shape))
+    plain, ungraded = (data.problem(loss).certificate(A) for loss in (Pinball(), Ungraded()))
+    assert (plain.primal, plain.dual) == (ungraded.primal, ungraded.dual)
+    assert 0 < ungraded.rounding < 1e-10
+
+
+def test_single_precision_has_bounds_of_its_own():
+    data = make(Square(), True)
+    single = Data(**{k: v.astype(np.float32) if isinstance(v, np.ndarray) else v for k, v in data.__dict__.items()})
+    A = data.problem(Square()).feasible(np.random.default_rng(0).normal(size=data.Y.shape)).astype(np.float32)
+    found = single.problem(Square()).certificate(A)
+    exact = data.problem(Square()).certificate(A.astype(float), b=np.asarray(found.intercept, dtype=float))
+    assert abs(found.primal - exact.primal) <= found.doubt
+    assert found.gap >= exact.primal - exact.dual
+
+
+def test_problems_do_not_wait_for_the_collector_of_cycles():
+    problem = make(Pinball()).problem(Pinball())
+    problem.certificate(problem.feasible(problem.null_array))
+    seen = weakref.ref(problem)
+    gc.disable()
+    try:
+        del problem
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -26,7 +26,7 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach, weight_parameter
 from mercer.estimators.quantile import KernelQuantileRegressor
-from mercer.estimators.validation import _own_errors, validate_weight
+from mercer.estimators.validation import _own_errors, read_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -174,7 +174,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         with _own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
         X, y = _prepare(X, y)
-        weight = None if sample_weight is None else validate_weight(sample_weight, y)
+        weight = None if sample_weight is None else read_weight(sample_weight, y)  # scales are for the base
         if isinstance(self.estimator, FrozenEstimator):
             rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
             return self._store([self.estimator], [None], [_take(X, rows)], [y[rows]])
@@ -462,7 +462,7 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
 
 
 def _check_rows(X: Any) -> None:
-    if not (hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, Sequence)):
+    if not (hasattr(X, "shape") or hasattr(X, "__array__") or (isinstance(X, Sequence) and not isinstance(X, str))):
         raise DataError(f"X must have rows: an array, a data frame or a list; got {type(X).__name__}.")
 
 

@@ -108,7 +108,7 @@ class MonotoneFit:
             lowest, where = cover.lowest_slopes(self.bound.expand(rows, coef), _accuracy(problem, result, tol))
             intercept: Any = problem.intercept  # a SlopedIntercept, as the price is infinite
             rise = intercept.rise(result.intercept, slopes_of_b, lowest)
-            b = intercept.steeper(result.intercept, middles, rise)
+            b = intercept.stored(intercept.steeper(result.intercept, middles, rise))
             with np.errstate(over="ignore"):  # where slopes are huge, the model without h is better
                 risks = (problem.risk(H, offset) for offset in (b, result.intercept))
                 objective = result.objective + next(risks) - next(risks)

@@ -28,6 +28,7 @@ __all__ = [
     "first_of_equals",
     "float_array",
     "merge_duplicates",
+    "read_weight",
     "take_columns",
     "take_rows",
     "validate_inputs",
@@ -139,6 +140,19 @@ def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
 
     As only ratios of weights matter, they are divided by a power of two, which is exact.
     """
+    weight = read_weight(sample_weight, X)
+    with np.errstate(under="ignore"):  # what underflows is refused
+        scaled = np.ldexp(weight, -np.frexp(weight.max())[1])
+    if np.any((weight > 0) & (scaled * WIDEST < scaled.max())):
+        raise DataError(
+            f"sample_weight must not span more than {WIDEST:g}; got weights from {weight[weight > 0].min():g} to "
+            f"{weight.max():g}. Use 0 for a row that should not count."
+        )
+    return scaled
+
+
+def read_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+    """Return the weights of the rows of X as they are, shape (n,): non-negative and not all 0."""
     number = sample_weight is None or isinstance(sample_weight, numbers.Number)
     with _own_errors("sample_weight"):
         weight = _check_sample_weight(sample_weight if number else to_numpy(sample_weight), X, dtype=np.float64)
@@ -147,14 +161,7 @@ def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
             f"sample_weight must be non-negative and not all zero; got weights from {weight.min():g} to "
             f"{weight.max():g}. Use 0 for a row that should not count."
         )
-    with np.errstate(under="ignore"):  # what underflows is refused
-        scaled = np.ldexp(weight, -np.frexp(weight.max())[1])
-    if np.any((weight > 0) & (scaled * WIDEST < 0.5)):
-        raise DataError(
-            f"sample_weight must not span more than {WIDEST:g}; got weights from {weight[weight > 0].min():g} to "
-            f"{weight.max():g}. Use 0 for a row that should not count."
-        )
-    return scaled
+    return weight
 
 
 def validate_labels(estimator: Any, y: Any) -> np.ndarray:
@@ -204,6 +211,7 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, reset=False, dtype=np.float64)
+    check_magnitude(estimator, "X", X, spread=False)
     return X if columns is None else take_columns(X, columns)
 
 
@@ -275,7 +283,7 @@ def float_array(name: str, values: Any, what: str = "Y") -> np.ndarray:
         if array.dtype.kind == "c":
             raise DataError(f"{name}: Complex data not supported in {what}.")
         return array.astype(float, copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{name}: {what} must hold numbers: {str(error).rstrip('.')}.") from error

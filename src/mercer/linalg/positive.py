@@ -31,5 +31,5 @@ def positive_solver(matrix: np.ndarray, floor: float) -> Callable[[np.ndarray], 
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         inverse = 1 / np.maximum(values, floor)
-        return lambda rhs: vectors @ (inverse * (vectors.T @ rhs))
+        return lambda rhs: vectors @ ((vectors.T @ rhs).T * inverse).T
     return lambda rhs: scipy.linalg.cho_solve(factor, rhs)

@@ -124,6 +124,11 @@ class Loss(Params, ABC):
         return math.inf
 
     @property
+    def has_gradient(self) -> bool:
+        """Whether the loss gives its gradient."""
+        return type(self).gradient is not Loss.gradient
+
+    @property
     def has_conjugate(self) -> bool:
         """Whether the loss gives its conjugate and the prox of it, which dual solvers need."""
         return type(self).conjugate_prox is not Loss.conjugate_prox

@@ -13,10 +13,10 @@ __all__ = ["Certificate"]
 class Certificate:
     """Primal and dual value of a pair of points; the optimum lies between them, up to rounding.
 
-    ``relative_gap`` = gap / max(|primal|, |dual|, 1e-6·reference), where the reference is the objective of the
-    intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two values and
-    ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`). The former is a part of the
-    gap and the latter is taken off its unit, so that neither is ever reported too small.
+    ``relative_gap`` = gap / max(|primal| − doubt, |dual| − doubt, 1e-6·reference), where the reference is the objective
+    of the intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two
+    values and ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`). The former is a
+    part of the gap, and the latter is taken off its unit, so that the gap is not reported too small.
     """
 
     primal: float
@@ -29,8 +29,7 @@ class Certificate:
     @property
     def gap(self) -> float:
         """The absolute duality gap, ≥ 0, with the rounding of its own computation."""
-        gap = self.primal - self.dual
-        return gap if math.isnan(gap) else max(gap, 0.0) + self.rounding
+        return self._visible + self.rounding
 
     @property
     def relative_gap(self) -> float:
@@ -40,9 +39,15 @@ class Certificate:
     @property
     def visible_gap(self) -> float:
         """The relative gap without its rounding: what an algorithm can still make smaller."""
-        return self._relative(self.gap - self.rounding, 0.0)
+        return self._relative(self._visible, 0.0)
+
+    @property
+    def _visible(self) -> float:
+        gap = self.primal - self.dual
+        return gap if math.isnan(gap) else max(gap, 0.0)
 
     def _relative(self, gap: float, doubt: float) -> float:
-        if gap == 0 or gap == math.inf:  # inf: the dual array is not feasible
+        if gap == 0 or not math.isfinite(gap):  # infinite: the dual array is not feasible
             return gap
-        return gap / max(abs(self.primal) - doubt, abs(self.dual) - doubt, 1e-6 * self.reference)
+        unit = max(abs(self.primal) - doubt, abs(self.dual) - doubt, 1e-6 * self.reference)
+        return gap / unit if unit > 0 else math.inf

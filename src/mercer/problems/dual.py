@@ -87,6 +87,8 @@ class DualProblem:
         if not bool(xp.all(observed)):
             Y = xp.where(observed, Y, xp.zeros_like(Y))
             measure = measure.restricted(observed)
+        if not Y.shape[0] * Y.shape[1]:
+            raise DataError(f"DualProblem: Y must have rows and columns; its shape is {tuple(Y.shape)}.")
         largest = float(xp.max(xp.abs(Y)))
         if not largest <= LARGEST_NUMBER:
             raise DataError(
@@ -108,6 +110,7 @@ class DualProblem:
         uniform = sample_weight is None
         self.gram = gram.weighted(None if uniform else self.sample_weight, as_like(measure.weights, Y))
         with np.errstate(over="ignore", invalid="ignore"):  # which is refused
+            #: r (n,) and c (m,) that bound the kernel, see ``Gram.sizes``
             self.sizes = tuple(as_like(sizes, Y) for sizes in self.gram.sizes())
         self._check_scale()
 
@@ -131,7 +134,6 @@ class DualProblem:
         other = copy.copy(self)
         other.alpha = float(alpha)
         other._check_scale()
-        other._forget("rounding")
         if self.intercept is not None and self.intercept.target is not None:  # sizes are those of predictions
             other._forget("null_model", "trivial", "unit")
         return other
@@ -144,7 +146,6 @@ class DualProblem:
     def with_gram(self, gram: Gram) -> DualProblem:
         """Return the same problem with another form of the same Gram operator: stored, or decomposed."""
         other = copy.copy(self)
-        other._forget("rounding")  # which belongs to a problem; that of another form of the operator is the same
         other.gram = gram
         return other
 
@@ -155,7 +156,7 @@ class DualProblem:
     def with_loss(self, loss: Loss) -> DualProblem:
         """Return the same problem with another loss; data and Gram operators are shared, and so are slopes."""
         other = copy.copy(self)
-        other._forget("box", "null_model", "trivial", "unit", "rounding")
+        other._forget("box", "null_model", "trivial", "unit")
         other.loss = self.loss.rewrap(loss)
         other.values = None if self.values is None else self.values.with_loss(other.loss.of_values)
         other.loss.check_targets(self.Y, self.measure)
@@ -198,7 +199,7 @@ class DualProblem:
         """The box form of the conjugate loss on the data, or None."""
         return self.loss.box(self.Y, self.measure)
 
-    @cached_property
+    @property
     def rounding(self) -> Rounding:
         """Bounds of what rounding does to certificates."""
         return Rounding(self)

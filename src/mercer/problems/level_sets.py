@@ -90,11 +90,13 @@ def level_set_problem(
     n, m = gram.shape[0], len(measure)
     target = np.full(m, float(n))
     mixed = Dense(_mixing(measure.weights, coupling, output_gram), PSD)
-    offsets: Intercept = Offsets(target, _magnification(gram, measure, coupling, output_gram))
+    offsets: Intercept
     if alpha > 0:
         on_levels = _square("offset_gram", offset_gram, m)
         _check_alpha(alpha, on_levels, measure, gram)
         offsets = PenalisedOffsets(target, on_levels, measure, float(alpha))
+    else:
+        offsets = Offsets(target, _magnification(gram, measure, coupling, output_gram))
     zeros = np.zeros((n, m))
     return DualProblem(Kronecker(gram, mixed), OneClassHinge(), zeros, measure, 1.0, sample_weight, offsets)
 

@@ -147,12 +147,17 @@ class SlopedIntercept(Intercept):
 
     def _repaired(self, problem: DualProblem, H: Any, A: Any, b: Any) -> Any:
         """Return b as it is stored, with steeper steps where h + b would fall and must not."""
+        b = self.stored(b)
         if not math.isinf(self.price):
-            return (b + self.origin) - self.origin
+            return b
         m = len(self.nodes)
         lowest = H if A is None else H - problem.rounding.errors(A)
         rise = self.rise(b, self.slopes, np.min(lowest[:, m:], axis=0))
-        return self.steeper(b, problem.measure.locations[m:], rise)
+        return self.stored(self.steeper(b, problem.measure.locations[m:], rise))
+
+    def stored(self, b: Any) -> Any:
+        """Return what is left of b when it has been stored as b + origin."""
+        return (b + self.origin) - self.origin
 
     def rise(self, b: Any, slopes: np.ndarray, lowest: Any) -> Any:
         """Return how much steeper b, of slopes b @ slopes, must become to outweigh the lowest slopes of h.

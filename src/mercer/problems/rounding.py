@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from mercer.backend import as_like, machine_epsilon, namespace
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ ROUNDINGS_OF_A_SUM = 0.5
 
 
 class RoundingBounds(NamedTuple):
-    """By how much, at most, rounding has changed the gap, and the primal and dual value themselves."""
+    """By how much rounding may have changed the gap, and the primal and dual value themselves."""
 
     of_gap: float
     of_values: float
@@ -29,7 +31,7 @@ class Rounding:
     """Bounds of rounding errors of a problem, from sizes: no product with 𝐊 is needed.
 
     By the inequality of Cauchy and Schwarz |𝐊_(ij)(kl)| ≤ r_i c_j r_k c_l (``Gram.sizes``), so that a prediction
-    h_A(x_i)(θ_j) as it is computed is wrong by at most
+    h_A(x_i)(θ_j) as it is computed is wrong by at most (but for rare conspiracies, as errors have random signs)
 
         e_ij = γ r_i c_j T/(λn),     T = Σ_kl s_k w_l r_k c_l |A_kl|,     γ = ε·(6 + ½√(n + m)).
 
@@ -68,18 +70,32 @@ class Rounding:
         xp = namespace(A)
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
         error = self.errors(A)
-        slopes = [self._slope(U + error, A), self._slope(U - error, A)]
-        curved = 1.0 if problem.loss.pointwise else 2.0  # norms turn, too
-        in_gap = curved * float(s @ (error * xp.maximum(*slopes)) @ w)
+        slope = self._steepest(U, A, error)
+        if not problem.loss.pointwise:  # gradients of norms turn where errors of neighbours have other signs
+            turned = _checkerboard(error)
+            slope = 2 * xp.maximum(slope, self._steepest(U, A, turned))
+        in_gap = float(s @ (error * slope) @ w)
         in_values = float(s @ (error * xp.abs(A)) @ w)
         # products and sums of the three terms, each of the size of its own terms
         terms = float(s @ (xp.abs(A) * (xp.abs(problem.Y) + xp.abs(U))) @ w)
         in_sums = ROUNDINGS_OF_AN_ENTRY * machine_epsilon(A) * terms
         return RoundingBounds(problem.share * (in_gap + in_sums), problem.share * (in_gap + in_values + in_sums))
 
+    def _steepest(self, U: Any, A: Any, error: Any) -> Any:
+        """Return max |∇L(u ± e) + a|, for convex losses at points the largest one between u − e and u + e."""
+        return namespace(U).maximum(self._slope(U + error, A), self._slope(U - error, A))
+
     def _slope(self, U: Any, A: Any) -> Any:
         """Return |∇L(u) + a|; constraints, whose slope is infinite, are met by the intercept."""
         problem = self.problem
         xp = namespace(U)
+        if not problem.loss.has_gradient:
+            return xp.abs(A) + xp.max(xp.abs(A))
         slope = problem.loss.gradient(problem.Y, U, problem.measure)
         return xp.abs(problem.cut(xp.where(xp.isinf(slope), xp.zeros_like(slope), slope)) + A)
+
+
+def _checkerboard(error: Any) -> Any:
+    """Return errors whose signs alternate along rows and columns."""
+    signs = 1 - 2 * (np.add.outer(*(np.arange(size) for size in error.shape)) % 2)
+    return error * as_like(signs, error)

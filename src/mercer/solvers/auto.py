@@ -75,7 +75,11 @@ class Plan(NamedTuple):
 
 
 def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResult:
-    """Return a result, or the model h = 0 where that has a smaller objective, which rounding or a stop can make."""
+    """Return a result, or the model of the null array where rounding or a stop made the former worse.
+
+    That is the model h = 0 with its intercept; for level sets, where that says nothing, the one of equal coefficients.
+    Losses without a conjugate have no certificate for it.
+    """
     if result.converged or not problem.loss.has_conjugate:
         return result
     A = problem.feasible(problem.null_array)
@@ -84,6 +88,7 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
         return result
     return replace(
         result,
+        status="converged" if certificate.relative_gap <= result.solver.tol else result.status,
         coef=A,
         intercept=certificate.intercept,
         gap=certificate.gap,

@@ -87,6 +87,8 @@ class ProximalGradient(Solver):
             early = n_iter < self.check_every and not problem.fit_intercept
             if early or n_iter % self.check_every == 0 or n_iter == self.max_iter:
                 feasible = problem.feasible(A) if problem.fit_intercept else A
-                if monitor.done(n_iter, problem.certificate(feasible, None if problem.fit_intercept else H)):
+                certificate = problem.certificate(feasible, None if problem.fit_intercept else H)
+                if monitor.done(n_iter, certificate):
                     break
-        return monitor.result(feasible, problem.certificate(feasible), n_iter)
+        exact = certificate if problem.fit_intercept else problem.certificate(feasible)
+        return monitor.result(feasible, exact, n_iter)
