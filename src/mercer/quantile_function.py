@@ -202,7 +202,9 @@ def _cdf(values: Any, levels: np.ndarray, y: Any) -> Any:
     start, stop = values[:, :-1], values[:, 1:]
     low, high = xp.where(start < stop, start, stop), xp.where(start < stop, stop, start)
     width = xp.where(high > low, high - low, xp.ones_like(low))
-    share = xp.where(high <= y, xp.ones_like(low), clip((y - low) / width, 0.0, 1.0))
+    with np.errstate(over="ignore"):  # y is far beyond a narrow cell
+        share = clip((y - low) / width, 0.0, 1.0)
+    share = xp.where(high <= y, xp.ones_like(low), share)
     share = xp.where(low > y, xp.zeros_like(low), share)
     lengths = np.concatenate([levels[:1], np.diff(levels), 1 - levels[-1:]])
     atoms = xp.astype(values <= y, share.dtype)

@@ -1,18 +1,20 @@
 """Cases that once went wrong: offsets, nodes nobody observed, masked paths, restarts, settings."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from cvxpy_primal import make
 
 from mercer.datasets import make_sine
 from mercer.exceptions import ParameterError
-from mercer.kernels import Gaussian
-from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square
-from mercer.measures import GaussLegendre
+from mercer.kernels import Gaussian, Linear
+from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square, WeightedHuber
+from mercer.measures import GaussLegendre, Measure
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import DualProblem, curve_problem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, lbfgs, select
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, lbfgs, plan, select
 
 
 def problem_of(loss, Y=None, offset=0.0, alpha=1e-2):
@@ -123,3 +125,25 @@ def test_lbfgs_that_crawls_says_so(monkeypatch):
     gaps = np.array([gap for _, gap, _ in result.history])
     assert result.relative_gap == gaps.min()
     assert result.n_iter < 50
+
+
+def test_an_iteration_that_diverges_ends_with_a_model():
+    """Kernel values of 1e24 beside an intercept: rounding is magnified until ADMM overflows."""
+    rng = np.random.default_rng(0)
+    X = 1e12 + rng.normal(size=(30, 1))
+    measure = Measure(np.array([0.2, 0.8]), np.array([0.5, 0.5]))
+    gram = Decomposable(Gaussian(0.5) + Linear(), Gaussian(1e-12)).bind(measure).gram(X)
+    Y = np.repeat(1e-12 * rng.normal(size=(30, 1)), 2, axis=1)
+    problem = DualProblem(gram, WeightedHuber(1e-15), Y, measure, 1e-6, fit_intercept=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = plan("admm", problem, 1e-3).solve()
+    assert np.all(np.isfinite(result.coef))
+    assert result.objective <= problem.null_model[0] * (1 + 1e-9)
+
+
+def test_steps_that_crawl_stop():
+    data = make(Pinball(), intercept=True, alpha=1e-7)
+    result = ProximalGradient(tol=1e-9).solve(data.problem(Pinball()))
+    assert result.converged or result.n_iter < 10_000
+    assert result.status in ("converged", "stalled")

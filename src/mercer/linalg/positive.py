@@ -32,4 +32,4 @@ def positive_solver(matrix: np.ndarray, floor: float) -> Callable[[np.ndarray], 
         values, vectors = np.linalg.eigh(matrix)
         inverse = 1 / np.maximum(values, floor)
         return lambda rhs: vectors @ ((vectors.T @ rhs).T * inverse).T
-    return lambda rhs: scipy.linalg.cho_solve(factor, rhs)
+    return lambda rhs: scipy.linalg.cho_solve(factor, rhs, check_finite=False)

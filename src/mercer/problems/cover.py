@@ -70,6 +70,7 @@ class Cover:
         axes = [np.linspace(low, high, per_column if high > low else 1) for low, high in sides]
         return np.array(list(itertools.product(*axes)))
 
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused
     def lowest_slopes(self, h: KernelExpansion, accuracy: float) -> tuple[np.ndarray, np.ndarray]:
         """Return for each cell a lower bound of ∂_θ h over the box, and the inputs where it is nearly taken.
 

@@ -98,17 +98,22 @@ class ADMM(Solver):
         sweep.start(T)
         aim = 0.9 if problem.loss.smooth or not problem.fit_intercept else WORTH_A_SORT
         looks = _Looks(n_iter, aim * self.tol, **(QUICK if like_square(problem) else SLOW))
+        last: Reduced | None = None
         while True:
             n_iter += 1
             look = n_iter >= min(looks.following, self.max_iter)
-            sweep.step(T, measure=look)
+            with np.errstate(over="ignore", invalid="ignore"):  # where rounding makes the iteration diverge
+                sweep.step(T, measure=look)
             if not look:
                 continue
+            if not np.all(np.isfinite(T)):
+                return last or Reduced(problem.feasible(problem.null_array), n_iter, math.inf, stalled=True)
             A = problem.feasible(sweep.Z, sweep.multiplier) if problem.fit_intercept else sweep.Z.copy()
             H = ridge.smooth(A)
             certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
                 return Reduced(A, n_iter, certificate.visible_gap, intercept=b)
+            last = Reduced(A, n_iter, certificate.visible_gap, stalled=True, intercept=b)
             sweep.rebalance(T)
             looks.plan(n_iter, certificate.visible_gap)
 

@@ -29,7 +29,7 @@ PAIRS, SHORTEST = 20_000, 1e-4
 #: limit on the pairs of all levels and Newton steps
 MOST_PAIRS = 400_000
 #: Newton steps in which the gap has to halve
-STEPS_TO_HALVE = 20
+NEWTON_STEPS_TO_HALVE = 20
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +66,7 @@ class OffsetNewton(Solver):
         problem = problem.with_gram(problem.gram.stored(stored_limit()))
         rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
         masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
-        crawls = Stagnation(STEPS_TO_HALVE)
+        crawls = Stagnation(NEWTON_STEPS_TO_HALVE)
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
             certificate = problem.certificate(masses.A, masses.scores)

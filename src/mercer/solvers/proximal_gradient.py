@@ -11,11 +11,14 @@ from mercer.backend import namespace
 from mercer.linalg import memory_budget
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["ProximalGradient"]
 
 #: bytes up to which the Gram matrix is stored rather than recomputed at each product
 STORED_GRAM_LIMIT = 2**32
+#: steps, or as many as there were before, in which the gap has to halve
+STEPS_TO_HALVE = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +78,7 @@ class ProximalGradient(Solver):
         A = problem.feasible(self._start(problem) if init is None else init)
         H = problem.predict(A) if bool(xp.any(A != 0)) else A
         Z, HZ, momentum = A, H, 1.0
+        crawls = Stagnation(STEPS_TO_HALVE, share=1.0)
         for n_iter in range(1, self.max_iter + 1):
             new = problem.conjugate_prox(Z - step * HZ, step)
             H_new = problem.predict(new)
@@ -88,7 +92,7 @@ class ProximalGradient(Solver):
             if early or n_iter % self.check_every == 0 or n_iter == self.max_iter:
                 feasible = problem.feasible(A) if problem.fit_intercept else A
                 certificate = problem.certificate(feasible, None if problem.fit_intercept else H)
-                if monitor.done(n_iter, certificate):
+                if monitor.done(n_iter, certificate) or crawls(n_iter, certificate.visible_gap):
                     break
         exact = certificate if problem.fit_intercept else problem.certificate(feasible)
-        return monitor.result(feasible, exact, n_iter)
+        return monitor.result(feasible, exact, n_iter, None if n_iter >= self.max_iter else "stalled")

@@ -14,6 +14,8 @@ class Stagnation:
     ----------
     patience : int
         The number of steps: a count, not a time, so that the same data give the same model.
+    share : float, default=0.0
+        The number of steps in units of those so far, where that is more: 1 allows for gaps that fall like 1/steps.
 
     Examples
     --------
@@ -22,11 +24,11 @@ class Stagnation:
     [False, False, False, True]
     """
 
-    def __init__(self, patience: int) -> None:
-        self.patience, self.goal, self.deadline = patience, math.inf, patience
+    def __init__(self, patience: int, share: float = 0.0) -> None:
+        self.patience, self.share, self.goal, self.deadline = patience, share, math.inf, float(patience)
 
     def __call__(self, step: int, gap: float) -> bool:
         """Record the gap at a step; return whether to give up."""
         if gap <= self.goal:
-            self.goal, self.deadline = gap / 2, step + self.patience
+            self.goal, self.deadline = gap / 2, step + max(self.patience, self.share * step)
         return step >= self.deadline
