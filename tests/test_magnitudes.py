@@ -97,6 +97,13 @@ def test_any_bandwidth_is_a_model(gamma):
         assert np.all(np.isfinite(model.predict_quantile(3 * X, [0.1, 0.9])))
 
 
+def test_inputs_of_predictions_are_looked_at_too():
+    model = quantiles().fit(X, Y)
+    assert np.all(np.isfinite(model.predict(1e59 * X)))
+    with pytest.raises(DataError, match="X must not have numbers beyond"):
+        model.predict(1e200 * X)
+
+
 def test_check_magnitude():
     check_magnitude("fit", "X", np.zeros((3, 2)))
     check_magnitude("fit", "X", np.full((3, 2), np.nan))
