@@ -32,8 +32,8 @@ def best_intercept(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Meas
     known = loss.intercept(Y, H, sample_weight, measure)
     if known is not None:
         return known
-    if loss.pointwise:
-        return _pointwise(loss, Y, H, sample_weight, measure)
+    if loss.pointwise or Y.shape[1] == 1:  # a convex function of each number on its own
+        return _separable(loss, Y, H, sample_weight, measure)
     if loss.smooth:
         return _smooth(loss, Y, H, sample_weight, measure)
     return _by_multipliers(loss, Y, H, sample_weight, measure, start)
@@ -43,7 +43,7 @@ def _slope(loss: Loss, Y: Any, H: Any, b: Any, sample_weight: Any, measure: Meas
     return sample_weight @ loss.gradient(Y, H + b[None, :], measure)
 
 
-def _pointwise(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure) -> Any:
+def _separable(loss: Loss, Y: Any, H: Any, sample_weight: Any, measure: Measure) -> Any:
     xp = namespace(Y)
     residual = Y - H
     spread = xp.max(xp.abs(residual)) + 1.0

@@ -25,12 +25,13 @@ def zero_sum(
     """Return A = prox(Z − ν) and ν ∈ R^m such that Σ_i s_i a_i = 0, or Σ_i s_i times another ``mean``.
 
     This is the prox of the same function on the set of arrays with these sums. With ``pointwise`` the sum at a node
-    depends on ν at that node only, and a bracketing secant method finds it; norm losses couple the nodes.
+    depends on ν at that node only, and a bracketing secant method finds it, as it does where there is one node; norm
+    losses couple several.
     """
     xp = namespace(Z)
     share = sample_weight / xp.sum(sample_weight)
     start = xp.zeros_like(Z[0, :]) if start is None else start
-    if pointwise:
+    if pointwise or Z.shape[1] == 1:
         shift = _separable_root(prox, Z, share, start, mean)
     else:  # the gradient of a convex function of ν, with Lipschitz constant 1 in L²(μ)
         tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - start[None, :])))), 1e-300)
