@@ -112,7 +112,7 @@ def test_admm_takes_the_rows_of_a_curve_together(monkeypatch):
     gram = BoundPairs(Gaussian(2.0), Gaussian(5.0), rows, points).gram(X)
     problem = curve_problem(gram, Huber(0.3), Y, rows, 1e-2)
     whole = ADMM(tol=1e-8).solve(problem)
-    monkeypatch.setattr(admm, "BLOCK_ENTRIES", 7)
+    monkeypatch.setattr(sweep, "BLOCK_ENTRIES", 7)
     in_blocks = ADMM(tol=1e-8).solve(problem)
     assert in_blocks.converged
     np.testing.assert_allclose(in_blocks.coef, whole.coef, atol=1e-10)

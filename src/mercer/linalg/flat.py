@@ -10,7 +10,7 @@ from mercer.backend import device, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, scaled, solve
-from mercer.linalg.gram import Costs, Gram
+from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.memory import memory_budget
 from mercer.linalg.operators import PSD, Dense, LinearOperator
 from mercer.linalg.spectral import Spectral
@@ -114,7 +114,8 @@ class FlatGram(Gram):
     @property
     def costs(self) -> Costs:
         size = float(self.shape[0])
-        return Costs(size**2, size**3 / 3 if self.direct else np.inf, 9 * size**3)
+        entry = GATHERED if isinstance(self._operator, Dense) else np.inf
+        return Costs(size**2, size**3 / 3 if self.direct else np.inf, 9 * size**3, entry)
 
     @property
     def direct(self) -> bool:
@@ -181,6 +182,10 @@ class FlatSpectral(Spectral):
         xp = namespace(self._in)
         self._ones = xp.sum(xp.reshape(self._in, (*array_shape, -1)), axis=0)  # (m, r): coordinates of constants
 
+    @property
+    def product_cost(self) -> float:
+        return float(self._in.shape[0] * self.rank)
+
     def analyse(self, array: Any) -> Any:
         return namespace(array).reshape(array, (-1,)) @ self._in
 
@@ -202,6 +207,23 @@ class FlatSpectral(Spectral):
 
     def collect(self, total: Any) -> Any:
         return total
+
+    @property
+    def entry_width(self) -> int:
+        return self.rank
+
+    def _flat(self, rows: Any, columns: Any) -> Any:
+        return rows * self.array_shape[1] + columns
+
+    def entry_block(self, rows: Any, columns: Any) -> Any:
+        features = self._back[self._flat(rows, columns)] * np.sqrt(self.spectrum)
+        return features @ features.T
+
+    def entry_features(self, rows: Any, columns: Any, kept: Any) -> Any:
+        return (self._back[self._flat(rows, columns)[:, None], kept] * np.sqrt(self.spectrum[kept])).T
+
+    def entry_values(self, coordinates: Any, rows: Any, columns: Any) -> Any:
+        return self._back[self._flat(rows, columns)] @ coordinates
 
     def constant(self, row: Any) -> Any:
         return row @ self._ones

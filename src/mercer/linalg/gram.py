@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +16,10 @@ from mercer.linalg.operators import PSD, LinearOperator
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.thin_features import ThinFeatures
 
-__all__ = ["Costs", "Gram"]
+__all__ = ["GATHERED", "Costs", "Gram"]
+
+#: multiplications that looking up a number in a stored matrix is worth
+GATHERED = 30.0
 
 
 class Costs(NamedTuple):
@@ -24,6 +28,7 @@ class Costs(NamedTuple):
     product: float  #: one product
     factorisation: float  #: one solve with a shift; infinite where there is no direct way
     decomposition: float  #: all eigenpairs
+    entry: float = math.inf  #: one number of ``entries``; infinite where the matrices are not stored
 
 
 class Gram(LinearOperator):

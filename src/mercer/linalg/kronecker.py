@@ -11,7 +11,7 @@ from mercer.backend import device, is_numpy, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.centred_basis import CentredBasis, centred_basis
 from mercer.linalg.eigen import congruence, eigh, norm2, scaled, solve
-from mercer.linalg.gram import Costs, Gram
+from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.kronecker_spectral import KroneckerSpectral
 from mercer.linalg.operators import PSD, Dense, LinearOperator
 from mercer.linalg.tensor import complete_eigenbasis
@@ -133,7 +133,9 @@ class Kronecker(Gram):
     def costs(self) -> Costs:
         n, m = self.array_shape
         factorisation = (len(self._output_groups()) or math.inf) * n**3 / 3
-        return Costs(n * n * m + n * m * m, factorisation, 9.0 * (n**3 + m**3))
+        stored = isinstance(self.left, Dense) and isinstance(self.right, Dense)
+        entry = 2 * GATHERED if stored else math.inf
+        return Costs(n * n * m + n * m * m, factorisation, 9.0 * (n**3 + m**3), entry)
 
     def stored(self, limit: int | None = None) -> Gram:
         left = self.left.stored(limit)

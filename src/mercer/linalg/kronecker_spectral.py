@@ -45,10 +45,19 @@ class KroneckerSpectral(Spectral):
         xp = namespace(self.spectrum)
         return self._left_back * xp.sqrt(self.left.values), self._right_back * xp.sqrt(self.right.values)
 
+    @property
+    def product_cost(self) -> float:
+        (n, r), (m, q) = self.left.vectors.shape, self.right.vectors.shape
+        return float(min(n * q * (r + m), r * m * (n + q)))
+
     def analyse(self, array: Any) -> Any:
-        return self._left_in.T @ (array @ self._right_in)
+        if self._right_first:
+            return self._left_in.T @ (array @ self._right_in)
+        return (self._left_in.T @ array) @ self._right_in
 
     def synthesise(self, coordinates: Any) -> Any:
+        if self._right_first:
+            return (self._left_back @ coordinates) @ self._right_back.T
         return self._left_back @ (coordinates @ self._right_back.T)
 
     def spread(self, coordinates: Any) -> Any:
@@ -66,6 +75,35 @@ class KroneckerSpectral(Spectral):
 
     def collect(self, total: Any) -> Any:
         return total if self._right_first else total @ self._right_in
+
+    @property
+    def entry_width(self) -> int:
+        return self.left.vectors.shape[1] + self.right.vectors.shape[1]
+
+    def entry_block(self, rows: Any, columns: Any) -> Any:
+        """Return the Hadamard product of Φ_IΦ_Iᵀ and Ψ_JΨ_Jᵀ, far cheaper than features of rank r·q."""
+        left, right = self._entry_factors(rows, columns)
+        block = left @ left.T
+        block *= right @ right.T
+        return block
+
+    def _entry_factors(self, rows: Any, columns: Any) -> tuple[Any, Any]:
+        """Return Φ_I and Ψ_J."""
+        left, right = self._left_back[rows], self._right_back[columns]
+        left *= np.sqrt(self.left.values)
+        right *= np.sqrt(self.right.values)
+        return left, right
+
+    def entry_features(self, rows: Any, columns: Any, kept: Any) -> Any:
+        a, b = np.unravel_index(kept, self.spectrum.shape)
+        left, right = self._entry_factors(rows, columns)
+        features = left.T[a]
+        features *= right.T[b]
+        return features
+
+    def entry_values(self, coordinates: Any, rows: Any, columns: Any) -> Any:
+        along = coordinates @ self._right_back.T  # (r, m)
+        return np.einsum("ka,ak->k", self._left_back[rows], along[:, columns])
 
     def constant(self, row: Any) -> Any:
         return self._ones[:, None] * (row @ self._right_in)[None, :]

@@ -35,6 +35,11 @@ class Spectral(ABC):
             size *= int(length)
         return size
 
+    @property
+    @abstractmethod
+    def product_cost(self) -> float:
+        """Multiplications of :meth:`analyse` or :meth:`synthesise`."""
+
     def factors(self) -> tuple[Any, Any]:
         """Return Φ (n, r) and Ψ (m, q) with 𝐊 ≈ ΦΦᵀ ⊗ ΨΨᵀ without weights, where the operator decomposes."""
         raise UnsupportedError(f"{type(self).__name__} belongs to a Gram operator that does not decompose.")
@@ -66,6 +71,25 @@ class Spectral(ABC):
     @abstractmethod
     def collect(self, total: Any) -> Any:
         """Return the coordinates from the sum of all parts."""
+
+    # -- single entries ----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def entry_width(self) -> int:
+        """Multiplications that an entry of :meth:`entry_block` takes."""
+
+    @abstractmethod
+    def entry_block(self, rows: Any, columns: Any) -> Any:
+        """Return the kernel that is represented, without weights, between k entries (i, j) of arrays: (k, k)."""
+
+    @abstractmethod
+    def entry_features(self, rows: Any, columns: Any, kept: Any) -> Any:
+        """Return √d u at k entries, for the coordinates with the flat indices ``kept``: (len(kept), k)."""
+
+    @abstractmethod
+    def entry_values(self, coordinates: Any, rows: Any, columns: Any) -> Any:
+        """Return k entries (i, j) of the array with these coordinates."""
 
     # -- constants ---------------------------------------------------------------------------------------------
 

@@ -62,6 +62,11 @@ class Intercept:
         """Whether it is free at each node and asks for zero sums, what every solver can do."""
         return self.design is None and self.balanced
 
+    @property
+    def separable(self) -> bool:
+        """Whether each number of b has one column of arrays, whose sum it asks something of."""
+        return self.design is None and self.penalty == 0
+
     def effect(self, b: Any) -> Any:
         """Return bE, what is added to each row of predictions, shape (m,)."""
         return b if self.design is None else b @ self.design
