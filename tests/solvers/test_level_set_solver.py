@@ -378,7 +378,7 @@ def test_the_weight_of_the_norm_is_respected(alpha):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05])
 def test_independent_levels_are_a_good_start_for_coupled_ones(alpha):
-    data = RNG.normal(size=(300, 2))
+    data = np.random.default_rng(5).normal(size=(300, 2))
     on_levels = Gaussian(3.0)(MEASURE.points)
     case = level_set_problem(
         Gaussian(0.5).gram(data), MEASURE, alpha=alpha, offset_gram=on_levels, coupling=0.01, output_gram=on_levels

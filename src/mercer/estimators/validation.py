@@ -251,7 +251,7 @@ def first_of_equals(X: Any, keys: Callable[[], np.ndarray], weight: Any) -> tupl
     None stands for all rows, with the weights as they came; keys are looked at only where inputs are repeated.
     """
     inputs = to_numpy(X)
-    if len(np.unique(inputs, axis=0)) == len(inputs):
+    if _distinct(inputs):
         return None, weight
     pairs = np.column_stack([inputs, keys()])
     distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
@@ -260,6 +260,13 @@ def first_of_equals(X: Any, keys: Callable[[], np.ndarray], weight: Any) -> tupl
     counts = np.bincount(group.ravel(), weights=None if weight is None else to_numpy(weight))
     order = np.argsort(first)
     return first[order], as_like(counts[order].astype(float), X)
+
+
+def _distinct(rows: np.ndarray) -> bool:
+    """Say whether no two rows are equal; most often the first column tells."""
+    if rows.shape[1] and len(np.unique(rows[:, 0])) == len(rows):
+        return True
+    return rows.shape[1] > 1 and len(np.unique(rows, axis=0)) == len(rows)
 
 
 def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:

@@ -5,6 +5,7 @@ from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.intercept import Intercept
+from mercer.problems.left_out import left_out
 from mercer.problems.level_sets import level_coef, level_set_problem
 from mercer.problems.monotone import SlopedIntercept, monotone_problem
 from mercer.problems.offsets import Offsets, PenalisedOffsets
@@ -22,6 +23,7 @@ __all__ = [
     "Rounding",
     "SlopedIntercept",
     "curve_problem",
+    "left_out",
     "level_coef",
     "level_set_problem",
     "monotone_problem",

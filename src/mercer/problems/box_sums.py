@@ -51,9 +51,9 @@ def balancing_shift(
         low, high = np.where(value > 0, nu, low), np.where(value < 0, nu, high)
         slope = share @ ((shifted > lower) & (shifted < upper))
         guess = nu + value / np.maximum(slope, 1 / (50 * len(Z)))
-        middle = (low + high) / 2
-        outside = ~((guess > low) & (guess < high)) & np.isfinite(middle)
-        guess = np.where(outside, middle, guess)
+        bracketed = np.isfinite(low) & np.isfinite(high)
+        outside = bracketed & ~((guess > low) & (guess < high))
+        guess[outside] = (low[outside] + high[outside]) / 2
         guess = np.where(smallest <= tiny, best, guess)
         if np.all((guess == nu) | (smallest <= tiny)):
             break

@@ -15,8 +15,9 @@ class Certificate:
 
     ``relative_gap`` = gap / max(|primal| − doubt, |dual| − doubt, 1e-6·reference), where the reference is the objective
     of the intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two
-    values and ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`). The former is a
-    part of the gap, and the latter is taken off its unit, so that the gap is not reported too small.
+    values and ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`); both contain what
+    a reduced kernel leaves out (:func:`~mercer.problems.left_out`). The former is a part of the gap, and the latter is
+    taken off its unit, so that the gap is not reported too small.
     """
 
     primal: float

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from mercer._params import check_number
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, is_numpy, namespace
 from mercer.exceptions import DataError, parameter_error
-from mercer.linalg import Gram
+from mercer.linalg import Gram, Spectral
 from mercer.losses.base import Box, Loss
 from mercer.losses.prox import project_box
 from mercer.magnitudes import LARGEST_NUMBER, LARGEST_SCALE, check_alpha
 from mercer.measures import Measure
+from mercer.problems.box_sums import balancing_shift
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
-from mercer.problems.rounding import Rounding
+from mercer.problems.left_out import left_out
+from mercer.problems.rounding import Rounding, RoundingBounds
 from mercer.problems.scales import Scales
 
 __all__ = ["DualProblem"]
@@ -286,6 +288,27 @@ class DualProblem:
         """
         exact = H is None
         H = self.predict(A) if exact else H
+        primal, dual, b = self._values(A, H, b)
+        if not exact:
+            return Certificate(primal, dual, self.null_model[0], b)
+        return Certificate(primal, dual, self.null_model[0], b, *self._rounding_of(A, H, b))
+
+    def reduced_certificate(self, A: Any, spectral: Spectral, b: Any = None) -> Certificate | None:
+        """Return a bound of the duality gap without a product with the whole kernel, from an eigenbasis of 𝐊.
+
+        What the basis leaves out is a part of the gap, see :func:`~mercer.problems.left_out`; None where it has no
+        bound. Objective and dual value are those of the kernel that the basis represents.
+        """
+        bounds = left_out(self, spectral, A)
+        if bounds is None:
+            return None
+        H = self.scale * spectral.synthesise(spectral.spectrum * spectral.analyse(A))
+        primal, dual, b = self._values(A, H, b)
+        rounding, doubt = self._rounding_of(A, H, b)
+        return Certificate(primal, dual, self.null_model[0], b, rounding + bounds.of_gap, doubt + bounds.of_values)
+
+    def _values(self, A: Any, H: Any, b: Any) -> tuple[float, float, Any]:
+        """Return primal and dual value of a dual array with predictions H, and the intercept of the former."""
         candidates = [self.best_intercept(H)] if self.intercept is None else self.intercept.candidates(self, H, A, b)
         risk, b = min(((self.risk(H, one), one) for one in candidates), key=lambda pair: pair[0])
         half_norm = self.share / 2 * self.inner(A, H)
@@ -294,16 +317,18 @@ class DualProblem:
         dual = -self.share * float(self.sample_weight @ conjugates) - half_norm
         if self.intercept is not None:
             dual -= self.intercept.dual_cost(self, A)
-        if not exact:
-            return Certificate(primal, dual, self.null_model[0], b)
-        bounds = self.rounding.bounds(A, H if self.intercept is None else H + self.effect(b)[None, :])
-        return Certificate(primal, dual, self.null_model[0], b, *bounds)
+        return primal, dual, b
+
+    def _rounding_of(self, A: Any, H: Any, b: Any) -> RoundingBounds:
+        return self.rounding.bounds(A, H if self.intercept is None else H + self.effect(b)[None, :])
 
     # -- proxes ------------------------------------------------------------------------------------------------
 
     def conjugate_prox(self, Z: Any, t: float) -> Any:
         """Return the prox of t·Σ_i L_i*(−a_i), on the observed entries and under the constraint of the intercept."""
         box = self.box if t == 0 else None  # a mere projection, many times over for a root
+        if box is not None and self.intercept is not None and self.intercept.separable and is_numpy(Z):
+            return self._balanced(Z, box)
 
         def prox(array):
             if box is not None:
@@ -311,6 +336,13 @@ class DualProblem:
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
         return prox(Z) if self.intercept is None else self.intercept.project(self, prox, Z)
+
+    def _balanced(self, Z: np.ndarray, box: Box) -> np.ndarray:
+        """Return the projection on the box and on the sums that the intercept asks for."""
+        assert self.intercept is not None  # conjugate_prox has seen to it
+        lower, upper = (self.cut(np.broadcast_to(bound, self.shape)) for bound in (box.lower, box.upper))
+        shift = balancing_shift(Z, lower, upper, self.sample_weight, self.intercept.mean(self))
+        return project_box(Z - shift, lower, upper)
 
     def feasible(self, A: Any, b: Any = None) -> Any:
         """Return the nearest feasible dual array, up to rounding; a sparse one stays so where that is possible.

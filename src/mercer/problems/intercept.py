@@ -122,7 +122,7 @@ class Intercept:
 
     def project(self, problem: DualProblem, prox: Any, Z: Any) -> Any:
         """Return the prox of the same function on the dual arrays with Σ_i s_i a_i = τ."""
-        pointwise, mean = problem.loss.pointwise, self._mean(problem)
+        pointwise, mean = problem.loss.pointwise, self.mean(problem)
         return zero_sum(prox, Z, problem.sample_weight, problem.measure, pointwise=pointwise, mean=mean)[0]
 
     def feasible(self, problem: DualProblem, A: Any, b: Any = None) -> Any:
@@ -137,11 +137,11 @@ class Intercept:
         kept = copy.copy(problem)
         kept.measure = problem.measure.restricted(nonzero if observed is None else nonzero & observed)
         repaired = self._nearest(kept, A)
-        left_over = problem.sample_weight @ repaired / problem.total_weight - self._mean(problem)
+        left_over = problem.sample_weight @ repaired / problem.total_weight - self.mean(problem)
         size = max(float(xp.max(xp.abs(repaired))), 1e-300)
         return repaired if float(xp.max(xp.abs(left_over))) <= 1e-12 * size else self._nearest(problem, A)
 
-    def _mean(self, problem: DualProblem) -> Any:
+    def mean(self, problem: DualProblem) -> Any:
         """Return τ/Σ_i s_i, the mean of feasible dual arrays at each node."""
         return 0.0 if self.target is None else self.target / problem.total_weight
 
@@ -150,7 +150,7 @@ class Intercept:
         if problem.loss.pointwise:
             return A
         xp = namespace(A)
-        left_over = node_mean(A - self._mean(problem), problem.sample_weight, problem.measure)
+        left_over = node_mean(A - self.mean(problem), problem.sample_weight, problem.measure)
         A = problem.cut(A - left_over[None, :])  # sums up to rounding
         for digits in range(12, 0, -1):  # rounding may leave a row just outside its ball
             if bool(xp.all(xp.isfinite(problem.loss.conjugate(problem.Y, A, problem.measure)))):

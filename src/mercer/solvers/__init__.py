@@ -17,6 +17,7 @@ from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
+from mercer.solvers.semismooth_newton import SemismoothNewton
 
 __all__ = [
     "ADMM",
@@ -29,6 +30,7 @@ __all__ = [
     "ProximalGradient",
     "RidgePath",
     "SOLVERS",
+    "SemismoothNewton",
     "Solver",
     "SolverResult",
     "explain",

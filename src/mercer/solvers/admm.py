@@ -13,7 +13,7 @@ from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.reduction import FIRST_SHARE, Reduced, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, first_share, prepared, solve_reduced
 from mercer.solvers.ridge_step import RidgeStep
 from mercer.solvers.sweep import Sweep
 
@@ -73,7 +73,7 @@ class ADMM(Solver):
             )
 
     def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, FIRST_SHARE * self.tol)
+        return prepared(problem, first_share(problem, self.tol))
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         return self.run(problem, init, monitor)
@@ -82,11 +82,11 @@ class ADMM(Solver):
         """Solve for the solver that the monitor belongs to, which has spent ``n_iter`` of the iterations already."""
 
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
-            return self._iterate(problem, spectral, A, n_iter, monitor)
+            return self.iterate(problem, spectral, A, n_iter, monitor)
 
         return solve_reduced(problem, init, monitor, iterate, n_iter)
 
-    def _iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
+    def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""
         ridge = RidgeStep(problem, spectral)
         unit, A, U = _first_guess(problem, ridge, init)

@@ -20,7 +20,8 @@ from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.proximal_gradient import ProximalGradient
-from mercer.solvers.reduction import FIRST_SHARE, prepared
+from mercer.solvers.reduction import first_share, prepared
+from mercer.solvers.semismooth_newton import SemismoothNewton
 
 __all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "explain", "no_worse_than_null", "plan", "select"]
 
@@ -31,13 +32,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
     "proximal_gradient": ProximalGradient,
+    "semismooth_newton": SemismoothNewton,
 }
 
-#: the interior-point method is chosen up to this product of numerical ranks ...
-SMALL_RANK = 600
-#: ... and this many dual variables n·m; beyond, only for a gap below TIGHT_TOL, which costs ADMM thousands of steps
-FEW_ENTRIES = 20_000
-TIGHT_TOL = 1e-5
 #: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
 FEW_ROWS = 1000
 #: rows from which the condition number and the rank of a Gram matrix are guessed
@@ -97,12 +94,11 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
     )
 
 
-def _small_box(problem: DualProblem, tol: float) -> bool:
-    """Whether the interior-point method applies and, if the rank is small, is likely to be the faster one."""
-    if not _box_of_product(problem) or (like_square(problem) and problem.measure.observed is None):
+def _plain_box(problem: DualProblem, tol: float) -> bool:
+    """Whether the dual is a quadratic on a box, and the loss not so like the square loss that ADMM takes few steps."""
+    if problem.box is None or problem.has_slopes or (like_square(problem) and problem.measure.observed is None):
         return False
-    n, m = problem.shape
-    return n * m <= FEW_ENTRIES or tol <= TIGHT_TOL
+    return problem.intercept is None or problem.intercept.plain
 
 
 def _slopes(problem: DualProblem, tol: float) -> bool:
@@ -146,7 +142,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
-    Rule("box dual of small rank, and few entries or a tight tol", InteriorPoint, _small_box, SMALL_RANK),
+    Rule("box dual without slopes", SemismoothNewton, _plain_box),
     Rule("like the square loss, λ and rank large, no intercept", ProximalGradient, _well_conditioned),
     Rule("anything else", ADMM, lambda problem, tol: True),
 )
@@ -198,8 +194,8 @@ def _choose(problem: DualProblem, tol: float) -> tuple[Rule, DualProblem]:
             continue
         if rule.most_rank is None:
             return rule, problem
-        problem = prepared(problem, FIRST_SHARE * tol)
-        if problem.gram.spectral(problem.tolerance(FIRST_SHARE * tol)).rank <= rule.most_rank:
+        problem = prepared(problem, first_share(problem, tol))
+        if problem.gram.spectral(problem.tolerance(first_share(problem, tol))).rank <= rule.most_rank:
             return rule, problem
     return TABLE[-1], problem
 

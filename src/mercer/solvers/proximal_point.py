@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mercer.problems.box_sums import balancing_shift
 from mercer.solvers.box_primal import BoxPrimal
 from mercer.solvers.newton_system import NewtonSystem
+from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["ProximalPoint"]
 
 #: slope at the end of a full step, as a share of that at its start, up to which the step is taken as it is
 OVERSHOOT = 0.2
+#: steps in which the slope along them has to halve; where it does not, rounding has spoilt them
+STEPS_TO_HALVE = 12
 #: slope at which a line search ends, in the same unit, and its steps
 SEARCHED, SEARCH_STEPS = 0.02, 40
 
@@ -44,6 +45,7 @@ class ProximalPoint:
     ) -> None:
         self.primal, self.system = primal, system
         self.C, self.b, self.centre = C, b, centre
+        self._start = C, b
         self.residual = primal.residual(C, b)
         self.n_free = 0
         self._centre_on(centre, kappa)
@@ -52,20 +54,17 @@ class ProximalPoint:
         """Set ā and κ, and the intercept such that sums are right, as b hardly moves where no entry is free."""
         primal = self.primal
         self.centre, self.kappa, self.steepness = centre, kappa, kappa + primal.curvature
+        self.n_steps, self._crawls = 0, Stagnation(STEPS_TO_HALVE)
         V = kappa * centre
         V += self.residual
         V /= self.steepness
-        if primal.intercept is not None and primal.intercept.separable:
-            shift = balancing_shift(V, primal.lower, primal.upper, primal.problem.sample_weight, self._mean)
+        problem, intercept = primal.problem, primal.intercept
+        if intercept is not None and intercept.separable:
+            mean = intercept.mean(problem)
+            shift = balancing_shift(V, primal.lower, primal.upper, problem.sample_weight, mean)
             V -= shift
             self.b = self.b + self.steepness * shift
         self._arrive(V)
-
-    @property
-    def _mean(self) -> Any:
-        problem = self.primal.problem
-        target = problem.intercept.target
-        return 0.0 if target is None else target / problem.total_weight
 
     def _arrive(self, V: np.ndarray) -> None:
         """Set V, a and the gradients there."""
@@ -77,8 +76,13 @@ class ProximalPoint:
         """Make the present point the centre, with another κ."""
         R = self.steepness * self.V
         R -= self.kappa * self.centre
-        self.residual = R
+        self.residual, self._start = R, (self.C, self.b)
         self._centre_on(self.A, kappa)
+
+    def start_again(self, kappa: float) -> None:
+        """Go back to where the present centre was taken, with another κ."""
+        self.C, self.b = self._start
+        self._centre_on(self.centre, kappa)
 
     @property
     def inexactness(self) -> float:
@@ -86,7 +90,7 @@ class ProximalPoint:
         return self.primal.inexactness(self.G, self.g)
 
     def step(self) -> bool:
-        """Take a Newton step, shorter where the function rises again; return False where there is none."""
+        """Take a Newton step, shorter where the function rises again; return False where none leads on."""
         primal, C, b, V = self.primal, self.C, self.b, self.V
         rows, columns = np.nonzero(primal.free(V))
         self.n_free = len(rows)
@@ -102,7 +106,8 @@ class ProximalPoint:
         dV += primal.effect(db)
         dV *= -1 / self.steepness
         before = float(np.vdot(self.G, dC) + self.g @ db)
-        if not (np.isfinite(before) and before < 0):
+        self.n_steps += 1
+        if not (np.isfinite(before) and before < 0) or self._crawls(self.n_steps, -before):
             return False
         self.C, self.b = C + dC, b + db
         self._arrive(V + dV)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mercer.linalg import Spectral
-from mercer.problems import DualProblem
+from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, SolverResult
 
-__all__ = ["FIRST_SHARE", "Reduced", "prepared", "solve_reduced"]
+__all__ = ["Reduced", "certified", "first_share", "prepared", "solve_reduced"]
 
 #: part of the kernel to leave out first, in units of tol: the error of predictions that it allows is that of the worst
 #: dual array (DualProblem.tolerance), far above what solutions have, and where it is not the basis is refined
 FIRST_SHARE = 1.0
+#: ... and where certificates are to have that error, as a product with the whole kernel costs more than this
+BOUNDED_SHARE, DEAR_PRODUCT = 0.02, 3e7
 #: bytes up to which a Gram matrix is stored at once: certificates need all of it, and columns one by one cost more
 STORED_AT_ONCE = 8 * 1000**2
 
@@ -26,6 +29,21 @@ class Reduced(NamedTuple):
     visible_gap: float
     stalled: bool = False
     intercept: Any = None
+
+
+def first_share(problem: DualProblem, tol: float) -> float:
+    """Return the part of the kernel to leave out first, for :func:`prepared`."""
+    bounded = problem.box is not None and problem.gram.costs.product > DEAR_PRODUCT
+    return (BOUNDED_SHARE if bounded else FIRST_SHARE) * tol
+
+
+def certified(problem: DualProblem, spectral: Spectral, A: Any, b: Any, tol: float) -> Certificate:
+    """Return a certificate with the whole kernel, or one from the eigenbasis where that is cheaper and suffices."""
+    if problem.gram.costs.product > DEAR_PRODUCT:
+        certificate = problem.reduced_certificate(A, spectral, b)
+        if certificate is not None and certificate.relative_gap <= tol:
+            return certificate
+    return problem.certificate(A, b=b)
 
 
 def prepared(problem: DualProblem, share: float) -> DualProblem:
@@ -59,13 +77,14 @@ def solve_reduced(
         Iterations that were spent before.
     """
     tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
-    share, A = FIRST_SHARE * tol, init
+    share, A, least_left_out = first_share(problem, tol), init, math.inf
     while True:
         problem = prepared(problem, share)
         spectral = problem.gram.spectral(problem.tolerance(share))
         A, n_iter, reduced_gap, stalled, b = iterate(problem, spectral, A, n_iter)
-        certificate = problem.certificate(A, b=b)
-        blame_reduction = certificate.visible_gap > tol >= reduced_gap and spectral.left_out > 0
-        if not blame_reduction or n_iter >= max_iter or monitor.stopped:
-            return monitor.result(A, certificate, n_iter, "stalled" if stalled else None)
-        share *= 1e-2
+        certificate = certified(problem, spectral, A, b, tol)
+        blame_reduction = certificate.visible_gap > tol >= reduced_gap
+        finer = 0 < spectral.left_out < least_left_out  # than the one before: rounding sets an end to that
+        if not (blame_reduction and finer) or n_iter >= max_iter or monitor.stopped:
+            return monitor.result(A, certificate, n_iter, "stalled" if stalled or blame_reduction else None)
+        share, least_left_out = 1e-2 * share, spectral.left_out

@@ -11,11 +11,13 @@ import numpy as np
 from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
+from mercer.solvers.admm import ADMM
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.box_primal import BoxPrimal
 from mercer.solvers.newton_system import NewtonSystem
 from mercer.solvers.proximal_point import ProximalPoint
-from mercer.solvers.reduction import FIRST_SHARE, Reduced, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, first_share, prepared, solve_reduced
+from mercer.solvers.stagnation import Stagnation
 from mercer.solvers.sweep import Sweep
 
 __all__ = ["SemismoothNewton"]
@@ -30,8 +32,10 @@ SWEEP = 2.0
 FIRST_KAPPA, SHRINK = 0.03, 0.25
 #: inexactness of a proximal point that is accepted, as shares of tol and of the last gap
 SHARE_OF_TOL, SHARE_OF_GAP = 0.3, 0.1
-#: Newton steps for one proximal point, many of them, and proximal points that may fail to make the gap smaller
-MOST_STEPS, MANY_STEPS, PATIENCE = 40, 25, 6
+#: Newton steps for one proximal point, and many of them
+MOST_STEPS, MANY_STEPS = 40, 25
+#: proximal points that may fail to make the gap smaller, and Newton steps in which it has to halve
+PATIENCE, STEPS_TO_HALVE = 6, 300
 
 
 @dataclass(eq=False, repr=False)
@@ -64,7 +68,7 @@ class SemismoothNewton(Solver):
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
 
     def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, FIRST_SHARE * self.tol)
+        return prepared(problem, first_share(problem, self.tol))
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
@@ -84,20 +88,28 @@ class SemismoothNewton(Solver):
             point = ProximalPoint(
                 primal, system, init, primal.features(init), problem.best_intercept(H, init), FIRST_KAPPA * problem.unit
             )
+        crawls, before = Stagnation(STEPS_TO_HALVE), n_iter
         while point is not None:
-            aim = looks.aim
-            steps, ok = 0, True
+            aim, steps = looks.aim, 0
             while steps < MOST_STEPS and n_iter < self.max_iter and (not steps or point.inexactness > aim):
-                ok = point.step()
-                if not ok:
+                if not point.step():
                     break
                 steps, n_iter = steps + 1, n_iter + 1
             if looks.done(point.A, point.b, n_iter):
                 break
-            reached = ok and point.inexactness <= aim
-            factor = 1 / SHRINK if not reached else SHRINK if steps <= MANY_STEPS else 1.0
-            point.move_on(point.kappa * factor)
+            if looks.failures >= PATIENCE or crawls(n_iter - before, looks.gap):  # rounding spoils the Newton steps
+                return self._hand_over(looks, spectral, n_iter)
+            if point.inexactness <= aim:
+                point.move_on(point.kappa * (SHRINK if steps <= MANY_STEPS else 1.0))
+            else:
+                point.start_again(point.kappa / SHRINK)
         return looks.reduced(n_iter)
+
+    def _hand_over(self, looks: _Looks, spectral: Spectral, n_iter: int) -> Reduced:
+        """Let ADMM go on, whose steps magnify no rounding errors; return the better one of both."""
+        best = looks.reduced(n_iter)
+        other = ADMM(self.tol, self.max_iter).iterate(looks.primal.problem, spectral, best.A, n_iter, looks.monitor)
+        return other if other.visible_gap < best.visible_gap else best._replace(n_iter=other.n_iter, stalled=True)
 
     def _warm_start(
         self, primal: BoxPrimal, system: NewtonSystem, looks: _Looks, n_iter: int
@@ -117,9 +129,10 @@ class SemismoothNewton(Solver):
                 continue
             n_free = int(np.count_nonzero(primal.free(sweep.Z)))
             worth = NEWTON_STEPS_WORTH * system.cost(n_free) / (SWEEP * primal.pass_cost)
-            if n_iter >= self.max_iter or (n_iter >= 50 and worth > 1.5 * n_iter):
-                if looks.done(sweep.Z, sweep.multiplier, n_iter):
-                    return None, n_iter
+            slow = n_iter >= 50 and worth > 1.5 * n_iter  # then sweeps alone may do
+            if (slow or n_iter >= self.max_iter) and looks.done(sweep.Z, sweep.multiplier, n_iter):
+                return None, n_iter
+            looks.failures = 0
             if n_iter >= worth:
                 break
             sweep.rebalance(T)
@@ -159,9 +172,9 @@ class _Looks:
             running = b if fits and not problem.intercept.exact else None
             self.best, self.smallest = (A, running), self.gap
         enough = self.monitor.done(n_iter, certificate, share=0.9)
-        return enough or n_iter >= self.solver.max_iter or self.failures >= PATIENCE
+        return enough or n_iter >= self.solver.max_iter
 
     def reduced(self, n_iter: int) -> Reduced:
         """Return the best array."""
         A, b = self.best
-        return Reduced(A, n_iter, self.smallest, self.failures >= PATIENCE, b)
+        return Reduced(A, n_iter, self.smallest, intercept=b)
