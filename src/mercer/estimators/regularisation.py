@@ -9,7 +9,7 @@ import numpy as np
 from mercer.backend import to_numpy
 from mercer.exceptions import parameter_error
 from mercer.losses import Square
-from mercer.magnitudes import check_alpha
+from mercer.magnitudes import SMALLEST_SPREAD, check_alpha
 from mercer.problems import DualProblem
 from mercer.solvers import leave_one_out_errors
 
@@ -68,10 +68,11 @@ def smallest_alpha(growth: int, y: Any, weight: Any, intercept: bool) -> float:
 
 
 def _deviation(y: Any, weight: Any, intercept: bool) -> tuple[np.ndarray, float]:
-    """Return y about its mean (about 0 without an intercept) and the mean size of that, 0 if it is rounding."""
+    """Return y about its mean (about 0 without an intercept), and its mean size: 0 if that is lost in rounding."""
     y = to_numpy(y).astype(float)
     share = np.full(len(y), 1 / len(y)) if weight is None else to_numpy(weight).astype(float)
     share = share / share.sum()
     residual = y - share @ y if intercept else y
     deviation = float(share @ np.abs(residual))
-    return residual, deviation if deviation > 8 * np.finfo(float).eps * np.max(np.abs(y)) else 0.0
+    least = max(8 * np.finfo(float).eps * float(np.max(np.abs(y))), SMALLEST_SPREAD)
+    return residual, deviation if deviation > least else 0.0

@@ -133,6 +133,14 @@ class Kernel(Params, ABC):
         kernel, X, Z = self._ready(X, Z)
         return kernel._evaluate(X, Z)
 
+    def columns(self, X: Array) -> Callable[[int], Array]:
+        """Return j ↦ k(x_i, x_j), shape (n,): columns of the Gram matrix, for algorithms that look at few of them."""
+        kernel, X, _ = self._ready(X, None)
+        return kernel._columns(X)
+
+    def _columns(self, X: Array) -> Callable[[int], Array]:
+        return lambda index: self._evaluate(X, X[index : index + 1, :])[:, 0]
+
     def diagonal(self, X: Array) -> Array:
         """Return k(x_i, x_i) for the rows of X, shape (n,), without the matrix."""
         return self._diagonal(as_points(self, X))

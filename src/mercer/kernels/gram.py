@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,19 @@ class KernelGram(LinearOperator):
         return values if self.scale is None else values * self.scale**2
 
     def column(self, index: int) -> Any:
+        return self.columns()(index)
+
+    def columns(self) -> Callable[[int], Any]:
         if self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
-            values = self.kernel(self.X)[:, index]
+            matrix = self.kernel(self.X)
+
+            def values(index: int) -> Any:
+                return matrix[:, index]
         else:
-            values = self.kernel(self.X, self.X[index : index + 1, :])[:, 0]
-        return values if self.scale is None else values * self.scale * self.scale[index]
+            values = self.kernel.columns(self.X)
+        if self.scale is None:
+            return values
+        return lambda index: values(index) * (self.scale * self.scale[index])
 
     def sample_spectrum(self, rows: Any) -> np.ndarray | None:
         if self.kernel.pairwise:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -114,6 +115,10 @@ class Radial(Stationary):
     def _evaluate(self, X: Array, Z: Array) -> Array:
         X, Z, weights = scale_points(X, Z, self._weights(X))
         return assemble(lambda x, z: self._profile(squared_distances(x, z, weights), 0), X, Z)
+
+    def _columns(self, X: Array) -> Callable[[int], Array]:
+        points, _, weights = scale_points(X, X, self._weights(X))
+        return lambda index: self._profile(squared_distances(points, points[index : index + 1, :], weights), 0)[:, 0]
 
     def _gradient(self, X: Array, Z: Array) -> Array:
         V, squares = self._displacements(X, Z)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from mercer.backend import device, namespace
@@ -59,6 +60,10 @@ class LinearOperator(ABC):
         unit = xp.zeros((self.shape[1], 1), dtype=self.like.dtype, device=device(self.like))
         unit[index, 0] = 1.0
         return self.apply(unit)[:, 0]
+
+    def columns(self) -> Callable[[int], Any]:
+        """Return :meth:`column` as a function, with what all columns have in common computed once."""
+        return self.column
 
     @property
     def dense_bytes(self) -> int:

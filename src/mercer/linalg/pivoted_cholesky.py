@@ -21,8 +21,8 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
 
     Parameters
     ----------
-    operator : object with ``diagonal()`` and ``column(index)``
-        A positive semi-definite operator on NumPy arrays.
+    operator : LinearOperator
+        Positive semi-definite, on NumPy arrays; only its diagonal and columns are looked at.
     tolerance : float
         Absolute bound on the trace of what is left out.
     max_rank : int, optional
@@ -48,6 +48,7 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
     floor = epsilon * max(float(residual.max()), np.finfo(residual.dtype).tiny)
     slack = max(100 * n * epsilon, 1e-9) * float(residual.sum())  # as for the eigenvalues in eigh
     trace = float(residual.sum())
+    column_of = operator.columns()
     for rank in range(limit + 1):
         pivot = int(residual.argmax())
         if residual.sum() <= tolerance or residual[pivot] <= floor:
@@ -59,7 +60,7 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
                 return None
             trace = float(residual.sum())
             rows = np.concatenate([rows, np.empty((min(len(rows), limit - rank), n), dtype=rows.dtype)])
-        column = operator.column(pivot) - rows[:rank, pivot] @ rows[:rank]
+        column = column_of(pivot) - rows[:rank, pivot] @ rows[:rank]
         rows[rank] = column / np.sqrt(residual[pivot])
         residual -= rows[rank] ** 2
         if residual.min() < -slack:

@@ -25,7 +25,7 @@ __all__ = ["SemismoothNewton"]
 #: first ρ and relaxation of the warm start, in units of typical residual over typical dual variable
 RHO, RELAXATION = 0.3, 1.6
 #: least number of sweeps, and Newton steps that sweeps may cost before these take over
-LEAST_SWEEPS, NEWTON_STEPS_WORTH = 20, 3.0
+LEAST_SWEEPS, NEWTON_STEPS_WORTH = 12, 3.0
 #: what a sweep costs in units of a product and the passes around it
 SWEEP = 2.0
 #: first κ in units of ADMM's ρ, and its factor from one proximal point to the next
