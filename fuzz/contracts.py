@@ -49,7 +49,7 @@ from mercer.losses import (
     WeightedMoreauHinge,
 )
 from mercer.measures import GaussLegendre, Grid, Halton, Measure, MeasureRule, MonteCarlo, Points, Sobol, Trapezoid
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, Solver
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton, Solver
 from mercer.testing import check_kernel, check_loss, check_measure, check_solver
 
 __all__ = ["OWN_PARTS", "Contracts", "check_part"]
@@ -106,6 +106,7 @@ OWN_PARTS: tuple[Any, ...] = (
     ADMM(),
     ClosedForm(),
     InteriorPoint(),
+    SemismoothNewton(),
     LBFGS(),
     ProximalGradient(tol=1e-3),
 )

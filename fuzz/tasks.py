@@ -96,7 +96,7 @@ class Tasks(Family):
     def _draw_solver(self, draw: Draw, loss: Any, sloped: bool) -> Any:
         boxed = isinstance(loss, (Pinball, MoreauPinball, CostSensitiveHinge, MoreauHinge))
         options = ["admm", ADMM(tol=1e-5), ADMM(tol=1e-3, max_iter=3)]
-        options += ["interior_point", InteriorPoint(tol=1e-7)] if boxed else []
+        options += ["interior_point", InteriorPoint(tol=1e-7), "semismooth_newton"] if boxed else []
         options += ["lbfgs", LBFGS(tol=1e-5)] if loss.smooth and not sloped else []
         options += [] if sloped else [draw.one_of("proximal_gradient", ProximalGradient(tol=1e-3))]
         if draw.maybe(0.02):  # perhaps one that refuses

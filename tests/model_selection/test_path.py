@@ -24,7 +24,7 @@ def problem(alpha=1.0, gamma=10.0):
     return DualProblem(gram, Pinball(), Y, MEASURE, alpha, None, True)
 
 
-@pytest.mark.parametrize("solver", ["auto", "admm", "interior_point"])
+@pytest.mark.parametrize("solver", ["auto", "admm", "interior_point", "semismooth_newton"])
 def test_the_results_are_those_of_single_fits_in_the_order_given(solver):
     results = solve_path(problem(), ALPHAS, solver, tol=1e-5)
     for alpha, result in zip(ALPHAS, results, strict=True):
@@ -54,12 +54,3 @@ def test_the_solver_and_its_limits():
     assert (short[0].status, short[0].n_iter) == ("max_iter", 2)
     with pytest.raises(ValueError, match="me: solver must be"):
         solve_path(problem(), [1.0], "newton", owner="me")
-
-
-def test_a_loose_gap_is_left_to_few_steps_of_admm():
-    easy, hard = solve_path(problem(), [1e-2, 1e-7], "auto", tol=1e-2)
-    assert isinstance(easy.solver, ADMM)
-    assert isinstance(hard.solver, InteriorPoint)
-    assert easy.converged
-    assert hard.converged
-    assert isinstance(solve_path(problem(), [1e-2], "auto", tol=1e-5)[0].solver, InteriorPoint)

@@ -17,7 +17,7 @@ from mercer.losses import CostSensitiveHinge, Expectile, MoreauPinball, Pinball,
 from mercer.measures import Measure
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem, monotone_problem
-from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, explain, select
+from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, explain, plan, select
 
 SOLVERS = [ADMM(tol=1e-6, max_iter=100_000), InteriorPoint(tol=1e-6)]
 both_solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
@@ -405,6 +405,15 @@ def test_other_solvers_refuse():
     for solver in (ProximalGradient(), ClosedForm()):
         with pytest.raises(UnsupportedError, match="Use ADMM"):
             solver.solve(problem)
+
+
+def test_a_plan_keeps_what_the_choice_has_computed(monkeypatch):
+    problem = problem_of(data(), Pinball(), INF)
+    planned = plan("auto", problem, 1e-3)
+    assert isinstance(planned.solver, InteriorPoint)
+    monkeypatch.setattr(type(problem.gram), "_decompose", None)  # no other decomposition is made
+    assert planned.solve().converged
+    assert problem.gram._spectral is None
 
 
 def test_choice_of_a_solver():

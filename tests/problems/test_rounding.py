@@ -17,7 +17,7 @@ from mercer.losses import EpsilonInsensitive, Expectile, Huber, Loss, Pinball, S
 from mercer.measures import Measure
 from mercer.operator_valued import Decomposable
 from mercer.problems import Certificate, DualProblem
-from mercer.solvers import ADMM, InteriorPoint, plan
+from mercer.solvers import ADMM, InteriorPoint, SemismoothNewton, plan
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 
@@ -63,7 +63,7 @@ def cancelling_problem(alpha, n=40):
     return DualProblem(gram, Pinball(), np.repeat(y[:, None], 2, axis=1), measure, alpha, fit_intercept=True)
 
 
-@pytest.mark.parametrize("solver", [ADMM(tol=1e-3), InteriorPoint(tol=1e-3)], ids=repr)
+@pytest.mark.parametrize("solver", [ADMM(tol=1e-3), InteriorPoint(tol=1e-3), SemismoothNewton(tol=1e-3)], ids=repr)
 def test_a_gap_that_rounding_hides_is_no_success(solver):
     result = solver.solve(cancelling_problem(1e-5))
     assert result.status in ("stalled", "max_iter")

@@ -10,7 +10,7 @@ from mercer.losses import EpsilonRidge, Huber, Pinball, Square
 from mercer.measures import Points
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, select
+from mercer.solvers import ADMM, ClosedForm, ProximalGradient, SemismoothNewton, select
 from mercer.solvers.admm import QUICK, SLOW, _Looks, like_square
 
 
@@ -127,7 +127,7 @@ def _pinball():
 
 def test_pointwise_huber_takes_no_interior_point_method():
     assert type(select(curves(Huber(0.2, "pointwise"), 1e-3), 1e-6)) is ADMM
-    assert type(select(_pinball(), 1e-6)) is InteriorPoint
+    assert type(select(_pinball(), 1e-6)) is SemismoothNewton
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,18 @@ from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square, WeightedH
 from mercer.measures import GaussLegendre, Measure
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import DualProblem, curve_problem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, lbfgs, plan, select
+from mercer.solvers import (
+    ADMM,
+    LBFGS,
+    ClosedForm,
+    InteriorPoint,
+    ProximalGradient,
+    SemismoothNewton,
+    lbfgs,
+    plan,
+    select,
+    sweep,
+)
 
 
 def problem_of(loss, Y=None, offset=0.0, alpha=1e-2):
@@ -45,7 +56,9 @@ def test_a_loss_without_conjugate_is_certified_at_any_offset(offset):
     assert result.objective - optimum <= result.gap + 1e-6 * optimum
 
 
-@pytest.mark.parametrize("solver", [InteriorPoint(1e-5), ADMM(1e-5), ProximalGradient(1e-5)], ids=repr)
+@pytest.mark.parametrize(
+    "solver", [InteriorPoint(1e-5), SemismoothNewton(1e-5), ADMM(1e-5), ProximalGradient(1e-5)], ids=repr
+)
 def test_a_node_that_nobody_observed(solver):
     Y = np.repeat(make_sine(60, random_state=0)[1][:, None], 4, axis=1)
     Y[:, 1] = np.nan
@@ -65,7 +78,7 @@ def test_path_with_missing_entries_equals_separate_fits():
         np.testing.assert_allclose(result.coef, expected.coef, atol=1e-10)
 
 
-@pytest.mark.parametrize("solver", [InteriorPoint(), ADMM(), ProximalGradient()], ids=repr)
+@pytest.mark.parametrize("solver", [InteriorPoint(), SemismoothNewton(), ADMM(), ProximalGradient()], ids=repr)
 def test_nothing_is_done_from_a_solution(solver):
     problem = problem_of(Pinball())
     solution = solver.solve(problem)

@@ -17,7 +17,7 @@ from mercer.losses import (
     Square,
     WeightedHuber,
 )
-from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient
+from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton
 
 geometries = pytest.mark.parametrize("geometry", ["norm", "pointwise"])
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
@@ -66,7 +66,9 @@ def test_pointwise_absolute_loss_is_twice_the_median():
     assert one.objective == pytest.approx(2 * two.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize("solver", [ADMM(1e-9), InteriorPoint(1e-9), ProximalGradient(1e-9)], ids=repr)
+@pytest.mark.parametrize(
+    "solver", [ADMM(1e-9), InteriorPoint(1e-9), SemismoothNewton(1e-9), ProximalGradient(1e-9)], ids=repr
+)
 @pytest.mark.parametrize("theta", [0.2, 0.5, 0.9])
 def test_one_level_is_a_single_quantile(theta, solver):
     """m = 1 against a kernel quantile regression written by hand."""
@@ -96,7 +98,9 @@ def test_joint_quantile_regression():
     np.testing.assert_allclose(ours + result.intercept, H.value, atol=2e-4)
 
 
-@pytest.mark.parametrize("solver", [ADMM(1e-9), InteriorPoint(1e-9)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "solver", [ADMM(1e-9), InteriorPoint(1e-9), SemismoothNewton(1e-9)], ids=lambda s: type(s).__name__
+)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_coverage_with_an_intercept(solver, weighted):
     """#{y < h} ≤ nθ ≤ #{y ≤ h} at each level, in weights."""

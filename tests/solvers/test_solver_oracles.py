@@ -19,7 +19,7 @@ from mercer.losses import (
 )
 from mercer.measures import Measure
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton
 
 X = np.array([0, 0.3, 0.7, 1])
 THETA = np.array([0.1, 0.5, 0.9])
@@ -142,7 +142,14 @@ ORACLES = {
         },
     ),
 }
-SOLVERS = [ClosedForm(1e-13), ProximalGradient(1e-13), ADMM(1e-13), InteriorPoint(1e-13), LBFGS(1e-13)]
+SOLVERS = [
+    ClosedForm(1e-13),
+    ProximalGradient(1e-13),
+    ADMM(1e-13),
+    InteriorPoint(1e-13),
+    SemismoothNewton(1e-13),
+    LBFGS(1e-13),
+]
 
 
 def gaussian(gamma, a, b):

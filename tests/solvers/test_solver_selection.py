@@ -20,12 +20,23 @@ from mercer.linalg import Dense
 from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
 from mercer.measures import Measure, Points
 from mercer.operator_valued import Decomposable
-from mercer.problems import DualProblem, level_set_problem
-from mercer.solvers import ADMM, LBFGS, SOLVERS, ClosedForm, InteriorPoint, ProximalGradient, explain, plan, select
+from mercer.problems import DualProblem, level_set_problem, monotone_problem
+from mercer.solvers import (
+    ADMM,
+    LBFGS,
+    SOLVERS,
+    ClosedForm,
+    InteriorPoint,
+    ProximalGradient,
+    SemismoothNewton,
+    explain,
+    plan,
+    select,
+)
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
 
-ALL = [ClosedForm, ProximalGradient, ADMM, InteriorPoint, LBFGS]
+ALL = [ClosedForm, ProximalGradient, ADMM, InteriorPoint, SemismoothNewton, LBFGS]
 every_solver = pytest.mark.parametrize("solver", ALL, ids=lambda s: s.__name__)
 
 
@@ -53,8 +64,11 @@ def problems():
     for penalties in ({}, {"alpha": 0.1}, {"coupling": 0.1}):
         gram = Dense(np.eye(5))
         yield level_set_problem(gram, levels, offset_gram=on_levels, output_gram=on_levels, **penalties)
-    wide = make(Pinball(), n=40, m=30)
-    yield Data(**{**wide.__dict__, "left": np.eye(40), "right": np.eye(30)}).problem(Pinball())
+    slope = Measure(np.array([0.5]), np.ones(1))
+    rising = (
+        Decomposable(Gaussian(1.0), Gaussian(1.0)).bind(levels).with_slopes(slope.points).gram(np.arange(5.0)[:, None])
+    )
+    yield monotone_problem(rising, Pinball(), np.eye(5)[:, :2], levels, 0.1, slope, 1.0, np.ones(1), None, True)
 
 
 def applies(rule, problem):
@@ -93,15 +107,6 @@ def test_the_choice_does_not_depend_on_what_was_called_before(loss, weighted):
     assert type(select(problem, 1e-2)) is type(select(again, 1e-2)) is first
 
 
-def test_a_plan_keeps_what_the_choice_has_computed(monkeypatch):
-    problem = make(Pinball()).problem(Pinball())
-    planned = plan("auto", problem, 1e-4)
-    assert isinstance(planned.solver, InteriorPoint)
-    monkeypatch.setattr(type(problem.gram), "_decompose", None)  # no other decomposition is made
-    assert planned.solve().converged
-    assert problem.gram._spectral is None
-
-
 def test_select_passes_settings_on():
     solver = select(make().problem(Huber(0.3)), tol=1e-3, max_iter=7)
     assert (solver.tol, solver.max_iter) == (1e-3, 7)
@@ -134,6 +139,7 @@ REFUSED = [
     (InteriorPoint(), make().problem(Expectile())),
     (InteriorPoint(), make().problem(EpsilonInsensitive(0.2, "pointwise"))),
     (InteriorPoint(max_rank=4), make().problem(Pinball())),
+    (SemismoothNewton(), make().problem(Expectile())),
     (LBFGS(), make().problem(Pinball())),
     (ADMM(), make(LOSSES[-1]).problem(Logistic())),
     (ProximalGradient(), make(LOSSES[-1]).problem(Logistic())),
@@ -254,7 +260,7 @@ def test_message_names_tol_or_remedy(solver):
 
 @pytest.mark.parametrize(
     "solver",
-    [ClosedForm(), ProximalGradient(1e-3), ADMM(1e-6), InteriorPoint(), LBFGS(1e-6)],
+    [ClosedForm(), ProximalGradient(1e-3), ADMM(1e-6), InteriorPoint(), SemismoothNewton(), LBFGS(1e-6)],
     ids=lambda s: type(s).__name__,
 )
 def test_contract(solver):

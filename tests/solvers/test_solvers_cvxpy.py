@@ -11,9 +11,16 @@ from cvxpy_primal import LOSSES, Data, make, minimise, reference, solve, total_l
 import mercer.losses as losses
 from mercer.exceptions import UnsupportedError
 from mercer.losses import Expectile, Loss, Pinball
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton
 
-SOLVERS = [ClosedForm(), ProximalGradient(1e-7), ADMM(1e-8), InteriorPoint(1e-8), LBFGS(1e-8)]
+SOLVERS = [
+    ClosedForm(),
+    ProximalGradient(1e-7),
+    ADMM(1e-8),
+    InteriorPoint(1e-8),
+    SemismoothNewton(1e-8),
+    LBFGS(1e-8),
+]
 
 
 def accepts(solver, problem):

@@ -11,7 +11,7 @@ from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 __all__ = ["weighted_quantile"]
 
 #: ties of Σ s_i with θ Σ s_i survive rounding: what is allowed for it, in units of √n·ε of the sum
-TIE = 4.0
+ROUNDING_OF_SUMS = 4.0
 
 
 def weighted_quantile(values: Any, weights: Any, levels: Any) -> Any:
@@ -48,7 +48,7 @@ def weighted_quantile(values: Any, weights: Any, levels: Any) -> Any:
     cumulative = xp.cumulative_sum(sorted_weights, axis=0)
     total = cumulative[-1, :]
     target = as_like(levels, values) * total
-    slack = TIE * n**0.5 * machine_epsilon(values) * total
+    slack = ROUNDING_OF_SUMS * n**0.5 * machine_epsilon(values) * total
     first = xp.sum(xp.astype(cumulative < (target - slack)[None, :], xp.int64), axis=0)
     last = xp.sum(xp.astype(cumulative <= (target + slack)[None, :], xp.int64), axis=0)
     index = xp.stack([first, last])
@@ -60,7 +60,7 @@ def weighted_quantile(values: Any, weights: Any, levels: Any) -> Any:
 def _plain_quantile(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """:func:`weighted_quantile` for equal weights: places are known in advance, so that no column is sorted."""
     n = len(values)
-    target, slack = levels * n, TIE * n**0.5 * machine_epsilon(values) * n
+    target, slack = levels * n, ROUNDING_OF_SUMS * n**0.5 * machine_epsilon(values) * n
     first, last = np.ceil(target - slack).astype(int) - 1, np.floor(target + slack).astype(int)
     places = np.clip(np.stack([first, last]), 0, n - 1)
     ends = [np.partition(column, place)[place] for column, place in zip(values.T, places.T, strict=True)]

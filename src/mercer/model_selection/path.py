@@ -6,14 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, InteriorPoint, Solver, SolverResult, plan
+from mercer.solvers import Solver, SolverResult, plan
 
 __all__ = ["solve_path"]
-
-#: steps of ADMM that cost less than the interior-point method where that is chosen; they often do for a loose gap
-FEW_STEPS = 100
-#: gaps that ADMM may reach in so few steps
-LOOSE_TOL = 1e-3
 
 
 def solve_path(
@@ -27,8 +22,8 @@ def solve_path(
     """Solve a problem for several λ and return the results in the order of ``alphas``.
 
     The fits share the Gram operator and one eigendecomposition: that of the smallest λ is exact enough for the others.
-    Each starts from zero, as neither ADMM nor the interior-point method gains from the solution
-    for a neighbouring λ.
+    Each starts from zero, as ADMM, which is all or the beginning of most of them, gains nothing from the solution for a
+    neighbouring λ.
 
     Parameters
     ----------
@@ -62,14 +57,5 @@ def solve_path(
     given = solver.replace(tol=tol) if isinstance(solver, Solver) else solver
     first = plan(given, problem.with_alpha(float(min(alphas))), tol, max_iter, owner)
     problem = first.solver.prepare(first.problem)
-    return [_solve(problem.with_alpha(float(alpha)), given, tol, max_iter, owner) for alpha in alphas]
-
-
-def _solve(problem: DualProblem, solver: Any, tol: float, max_iter: int | None, owner: object) -> SolverResult:
-    chosen, problem = plan(solver, problem, tol, max_iter, owner)
-    if solver == "auto" and isinstance(chosen, InteriorPoint) and tol >= LOOSE_TOL:
-        steps = FEW_STEPS if max_iter is None else min(FEW_STEPS, max_iter)
-        result = ADMM(tol=tol, max_iter=steps).solve(problem)
-        if result.converged:
-            return result
-    return chosen.solve(problem)
+    plans = (plan(given, problem.with_alpha(float(alpha)), tol, max_iter, owner) for alpha in alphas)
+    return [chosen.solve(posed) for chosen, posed in plans]

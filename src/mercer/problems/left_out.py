@@ -65,7 +65,8 @@ def left_out(problem: DualProblem, spectral: Spectral, A: Any) -> LeftOut | None
     lower, upper = (problem.cut(np.broadcast_to(bound, shape)) for bound in (box.lower, box.upper))
     if not (np.all(np.isfinite(lower)) and np.all(np.isfinite(upper))):
         return None
-    slack = ROUNDINGS_OF_A_BASIS * machine_epsilon(problem.Y) * spectral.entry_width * float(np.max(spectral.spectrum))
+    largest = float(np.max(spectral.spectrum, initial=0.0))
+    slack = ROUNDINGS_OF_A_BASIS * machine_epsilon(problem.Y) * spectral.entry_width * largest
     size = math.sqrt(problem.inner(A, A))
     change = problem.scale * (spectral.left_out + slack) * size  # ‖h − ĥ‖_ω
     reach = np.maximum(A - lower, upper - A)

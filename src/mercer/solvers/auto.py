@@ -163,17 +163,16 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
-    box dual of small rank, and few entries or a tight tol InteriorPoint
+    box dual without slopes                                SemismoothNewton
     like the square loss, λ and rank large, no intercept   ProximalGradient
     anything else                                          ADMM
     ====================================================== ================
 
     "Level sets" are those of a :func:`~mercer.problems.level_set_problem`, "slopes" those of a
-    :func:`~mercer.problems.monotone_problem`. "Small rank" means a product of the numerical
-    ranks of the two Gram matrices of at most 600, "medium" at most 3 000, "few entries"
-    n·m ≤ 20 000, "tight" tol ≤ 1e-5: beyond, the many cheap steps of ADMM are faster than the few dear ones. Losses
-    "like the square loss" (Huber, ε-ridge) take ADMM tens of steps only, hence never the interior-point method; λ is
-    "large" where a few products with the Gram matrix cost less than its eigendecomposition.
+    :func:`~mercer.problems.monotone_problem`. "Medium rank" means a product of the numerical ranks of the two Gram
+    matrices of at most 3 000. Losses "like the square loss" (Huber, ε-ridge) take ADMM tens of steps only, so that
+    those with a box dual and no missing values are left to it; λ is "large" where a few products with the Gram matrix
+    cost less than its eigendecomposition.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["ProximalPoint"]
 #: slope at the end of a full step, as a share of that at its start, up to which the step is taken as it is
 OVERSHOOT = 0.2
 #: steps in which the slope along them has to halve; where it does not, rounding has spoilt them
-STEPS_TO_HALVE = 12
+SLOPES_TO_HALVE = 12
 #: slope at which a line search ends, in the same unit, and its steps
 SEARCHED, SEARCH_STEPS = 0.02, 40
 
@@ -54,7 +54,7 @@ class ProximalPoint:
         """Set ā and κ, and the intercept such that sums are right, as b hardly moves where no entry is free."""
         primal = self.primal
         self.centre, self.kappa, self.steepness = centre, kappa, kappa + primal.curvature
-        self.n_steps, self._crawls = 0, Stagnation(STEPS_TO_HALVE)
+        self.n_steps, self._crawls = 0, Stagnation(SLOPES_TO_HALVE)
         V = kappa * centre
         V += self.residual
         V /= self.steepness

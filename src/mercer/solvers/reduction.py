@@ -43,7 +43,11 @@ def certified(problem: DualProblem, spectral: Spectral, A: Any, b: Any, tol: flo
         certificate = problem.reduced_certificate(A, spectral, b)
         if certificate is not None and certificate.relative_gap <= tol:
             return certificate
-    return problem.certificate(A, b=b)
+    certificate = problem.certificate(A, b=b)
+    if b is None or certificate.relative_gap <= tol:
+        return certificate
+    best = problem.certificate(A)
+    return best if best.gap < certificate.gap else certificate
 
 
 def prepared(problem: DualProblem, share: float) -> DualProblem:

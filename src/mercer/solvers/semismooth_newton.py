@@ -26,6 +26,8 @@ __all__ = ["SemismoothNewton"]
 RHO, RELAXATION = 0.3, 1.6
 #: least number of sweeps, and Newton steps that sweeps may cost before these take over
 LEAST_SWEEPS, NEWTON_STEPS_WORTH = 12, 3.0
+#: tolerances for which sweeps alone may do, and so many of them after which that is looked at in any case
+SWEEPS_MAY_DO, MANY_SWEEPS = 5e-3, 50
 #: what a sweep costs in units of a product and the passes around it
 SWEEP = 2.0
 #: first κ in units of ADMM's ρ, and its factor from one proximal point to the next
@@ -35,7 +37,7 @@ SHARE_OF_TOL, SHARE_OF_GAP = 0.3, 0.1
 #: Newton steps for one proximal point, and many of them
 MOST_STEPS, MANY_STEPS = 40, 25
 #: proximal points that may fail to make the gap smaller, and Newton steps in which it has to halve
-PATIENCE, STEPS_TO_HALVE = 6, 300
+PATIENCE, STEPS_TO_HALVE_A_GAP = 6, 300
 
 
 @dataclass(eq=False, repr=False)
@@ -78,6 +80,8 @@ class SemismoothNewton(Solver):
 
     def _iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""
+        if not spectral.rank:  # all functions are 0, and nothing but an intercept is to be found
+            return ADMM(self.tol, self.max_iter).iterate(problem, spectral, init, n_iter, monitor)
         primal = BoxPrimal(problem, spectral)
         system = NewtonSystem(primal)
         looks = _Looks(self, primal, monitor)
@@ -88,7 +92,7 @@ class SemismoothNewton(Solver):
             point = ProximalPoint(
                 primal, system, init, primal.features(init), problem.best_intercept(H, init), FIRST_KAPPA * problem.unit
             )
-        crawls, before = Stagnation(STEPS_TO_HALVE), n_iter
+        crawls, before = Stagnation(STEPS_TO_HALVE_A_GAP), n_iter
         while point is not None:
             aim, steps = looks.aim, 0
             while steps < MOST_STEPS and n_iter < self.max_iter and (not steps or point.inexactness > aim):
@@ -129,8 +133,8 @@ class SemismoothNewton(Solver):
                 continue
             n_free = int(np.count_nonzero(primal.free(sweep.Z)))
             worth = NEWTON_STEPS_WORTH * system.cost(n_free) / (SWEEP * primal.pass_cost)
-            slow = n_iter >= 50 and worth > 1.5 * n_iter  # then sweeps alone may do
-            if (slow or n_iter >= self.max_iter) and looks.done(sweep.Z, sweep.multiplier, n_iter):
+            may_do = self.tol >= SWEEPS_MAY_DO or (n_iter >= MANY_SWEEPS and worth > 1.5 * n_iter)
+            if (may_do or n_iter >= self.max_iter) and looks.done(sweep.Z, sweep.multiplier, n_iter):
                 return None, n_iter
             looks.failures = 0
             if n_iter >= worth:
