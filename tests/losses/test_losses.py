@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import optimize
 
 from mercer.exceptions import DataError
@@ -26,6 +28,7 @@ from mercer.losses import (
     observed_only,
 )
 from mercer.losses.prox import block_soft_threshold
+from mercer.losses.quantiles import weighted_quantile
 from mercer.measures import Measure
 from mercer.testing.losses import check_loss
 
@@ -560,3 +563,15 @@ class LogCosh(Loss):
 def test_contract_takes_a_loss_without_conjugate():
     assert not LogCosh().has_conjugate
     check_loss(LogCosh())
+
+
+@given(st.integers(0, 10**6))
+def test_quantiles_of_equal_weights_are_those_of_weights(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 30)), int(rng.integers(1, 6))
+    values = rng.normal(size=(n, m))
+    values = np.round(values) if rng.random() < 0.5 else values
+    levels = rng.choice([0.1, 0.2, 0.25, 0.5, 0.75, 0.9, 1 / 3, rng.uniform()], size=m)
+    weights = np.full(n, rng.uniform(0.1, 3))
+    plain = weighted_quantile(values, weights, levels)
+    assert np.array_equal(plain, weighted_quantile(values, np.repeat(weights[:, None], m, axis=1), levels))
