@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.backend import device, namespace, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
@@ -302,8 +303,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
-        result = self._solve(problem, self._tolerance)
-        self._warn(result)
+        with interruptible() as interrupted:
+            result = self._solve(problem, self._tolerance, interrupted)
+        warn_of_gap(result, interrupted, depth=1)
         self._store(sample.X, bound, problem, result, centre, columns)
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
+from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.progress import progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
@@ -284,12 +282,12 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return X[order], None if weight is None else weight[order], columns
 
     def _solve(self, problem):
-        chosen = plan("auto", problem, self.tol, self.max_iter, self)
-        init = None if problem.gram.columns_alike else independent_levels(problem)
-        with progress(self.verbose, type(chosen.solver).__name__) as callback:
-            result = chosen.solve(init, callback)
-        if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
+        with interruptible() as interrupted:
+            chosen = plan("auto", problem, self.tol, self.max_iter, self)
+            init = None if problem.gram.columns_alike else independent_levels(problem, interrupted)
+            with progress(self.verbose, type(chosen.solver).__name__) as callback:
+                result = chosen.solve(init, callback, interrupted)
+        warn_of_gap(result, interrupted, depth=2)
         return result
 
     # -- evaluation --------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ class SemismoothNewton(Solver):
         while point is not None:
             aim, steps = looks.aim, 0
             while steps < MOST_STEPS and n_iter < self.max_iter and (not steps or point.inexactness > aim):
-                if not point.step():
+                if monitor.must_stop() or not point.step():
                     break
                 steps, n_iter = steps + 1, n_iter + 1
             if looks.done(point.A, point.b, n_iter):
@@ -123,14 +123,15 @@ class SemismoothNewton(Solver):
         following = n_iter + LEAST_SWEEPS
         while True:
             n_iter += 1
-            look = n_iter >= min(following, self.max_iter)
+            look = n_iter >= min(following, self.max_iter) or looks.monitor.must_stop()
             sweep.step(T, measure=look)
             if not look:
                 continue
             n_free = int(np.count_nonzero(primal.free(sweep.Z)))
             worth = NEWTON_STEPS_WORTH * system.cost(n_free) / (SWEEP * primal.pass_cost)
             slow = n_iter >= 50 and worth > 1.5 * n_iter  # then sweeps alone may do
-            if (slow or n_iter >= self.max_iter) and looks.done(sweep.Z, sweep.multiplier, n_iter):
+            ends = n_iter >= self.max_iter or looks.monitor.stopped
+            if (slow or ends) and looks.done(sweep.Z, sweep.multiplier, n_iter):
                 return None, n_iter
             looks.failures = 0
             if n_iter >= worth:
