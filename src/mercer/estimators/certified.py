@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from mercer._params import check_number
 from mercer.backend import is_numpy
 from mercer.estimators.interruption import Interruption
-from mercer.estimators.progress import progress
+from mercer.estimators.progress import opening, progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -92,9 +92,10 @@ class CertifiedEstimator(BaseEstimator):
     def _solve(self, problem, tol, interrupted: Interruption):
         """Return the solution of a problem; once ``interrupted``, the best one so far."""
         given = self.solver.replace(tol=tol) if isinstance(self.solver, Solver) else self.solver
-        planned = plan(given, problem, tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(planned.solver).__name__) as callback:
-            return planned.solve(self._warm_start(problem), callback, interrupted)
+        with progress(self.verbose, opening(self, problem)) as told:
+            planned = plan(given, problem, tol, self.max_iter, owner=self)
+            told.say(f"{planned.solver!r}: preparing the Gram operator")
+            return planned.solve(self._warm_start(problem), told.looks(planned.solver), interrupted)
 
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None

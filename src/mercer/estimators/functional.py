@@ -16,6 +16,7 @@ from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
@@ -101,7 +102,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     warm_start : bool, default=False
         Start from the last fit when the shape of the data is the same.
     verbose : int, default=0
-        1 reports the duality gap as the fit goes on, on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -300,7 +302,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         centre, sample = sample.centred()
-        chosen, loss = self._choose(sample, given)
+        with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
+            chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
         with interruptible() as interrupted:

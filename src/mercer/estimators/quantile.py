@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
-from mercer.estimators.regularisation import choose_alpha
+from mercer.estimators.progress import progress
+from mercer.estimators.regularisation import CHOOSING, choose_alpha
 from mercer.estimators.validation import validate_training
 from mercer.exceptions import UnsupportedError
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -69,7 +70,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     warm_start : bool, default=False
         Start from the last fit when the numbers of rows and levels are the same.
     verbose : int, default=0
-        1 reports the duality gap as the fit goes on, on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -195,7 +197,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
-        alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         Y, centre = self._targets(y, weight, bound.measure)
         solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
         return self._store(*solved, centre, rows.columns)

@@ -91,7 +91,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     random_state : int, RandomState or None, default=None
         For random measures, which are drawn once. Folds are shuffled by the splitter.
     verbose : int, default=0
-        1 reports each kernel and fold, and the gap of the final fit, on standard error.
+        1 reports on standard error each kernel and fold, and of the final fit factorisations and the gap, with
+        estimates of the time left.
 
     Attributes
     ----------
