@@ -92,7 +92,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     warm_start : bool, default=False
-        Start from the last fit when the numbers of rows and costs are the same.
+        Start from the last fit when the numbers of rows and costs are the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
         1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
         time, and the duality gap as it falls, with an estimate of the time left.
@@ -135,6 +136,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
+
     A cost θ' ∈ (−1, 1), as some papers have it, is θ = (θ' + 1)/2. Beyond the outer nodes (0.0034 and 0.9966 by
     default) decisions are those at the outer nodes: nothing is extrapolated.
 

@@ -100,7 +100,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     max_iter : int, default=None
         Limit on the iterations; that of the solver by default.
     warm_start : bool, default=False
-        Start from the last fit when the shape of the data is the same.
+        Start from the last fit when the shape of the data is the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
         1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
         time, and the duality gap as it falls, with an estimate of the time left.
@@ -148,6 +149,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while kernels, λ and thresholds are chosen.
+
     On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
     gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
 

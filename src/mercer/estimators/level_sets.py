@@ -111,6 +111,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first before the solver starts.
+
     Without coupling the output kernel has no influence at the trained levels, and interpolation is all that it could do
     between them; h and t are then linear in θ from one trained level to the next. Levels outside the trained range are
     refused: an extrapolated fraction of outliers would be a guess.

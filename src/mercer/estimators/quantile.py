@@ -68,7 +68,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     warm_start : bool, default=False
-        Start from the last fit when the numbers of rows and levels are the same.
+        Start from the last fit when the numbers of rows and levels are the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
         1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
         time, and the duality gap as it falls, with an estimate of the time left.
@@ -110,6 +111,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
+
     Beyond the outer nodes (0.0034 and 0.9966 by default) the quantile function is constant: nothing is extrapolated.
 
     ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels, in closed form, over
