@@ -89,9 +89,8 @@ class KernelGram(LinearOperator):
                 return matrix[:, index]
         else:
             values = self.kernel.columns(self.X)
-        if self.scale is None:
-            return values
-        return lambda index: values(index) * (self.scale * self.scale[index])
+        scale: Any = self.scale
+        return values if scale is None else lambda index: values(index) * (scale * scale[index])
 
     def sample_spectrum(self, rows: Any) -> np.ndarray | None:
         if self.kernel.pairwise:

@@ -162,7 +162,8 @@ class _Looks:
     def done(self, A: np.ndarray, b: Any, n_iter: int) -> bool:
         """Look at the gap of a dual array; return whether to stop."""
         problem = self.primal.problem
-        fits = problem.intercept is not None
+        intercept = problem.intercept
+        fits = intercept is not None
         A = problem.feasible(A, b) if fits else A.copy()
         H = self.primal.lift(self.primal.features(A))
         certificate = problem.certificate(A, H, b if fits else None)
@@ -170,7 +171,7 @@ class _Looks:
         self.objective = max(abs(certificate.dual), 1e-300)
         self.failures = 0 if self.gap < self.smallest else self.failures + 1
         if self.gap < self.smallest:
-            running = b if fits and not problem.intercept.exact else None
+            running = b if intercept is not None and not intercept.exact else None
             self.best, self.smallest = (A, running), self.gap
         enough = self.monitor.done(n_iter, certificate, share=0.9)
         return enough or n_iter >= self.solver.max_iter
