@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileRegressor, LevelSetDetector
 from mercer.estimators.interruption import interruptible
 from mercer.estimators.monotone_fit import MonotoneFit
+from mercer.linalg import heard_by
 from mercer.losses import Huber, Loss, MoreauPinball, Pinball
 from mercer.measures import GaussLegendre, Points
 from mercer.solvers import ADMM, LBFGS, InteriorPoint, ProximalGradient, SemismoothNewton
@@ -132,6 +133,21 @@ def test_a_later_round_of_a_guarantee_does_not_lose_the_one_before(monkeypatch):
     assert len(rounds) == 2
     assert model.relative_gap_ == first.relative_gap_
     assert np.array_equal(model.predict_quantile(X[:, :1], [0.3]), first.predict_quantile(X[:, :1], [0.3]))
+
+
+def test_before_there_is_anything():
+    """During a factorisation: then one step has to be enough."""
+    heard = []
+
+    def listener(work):
+        if not heard:
+            signal.raise_signal(signal.SIGINT)
+        heard.append(work)
+
+    with heard_by(listener):
+        model = stops(lambda: quantiles("admm").fit(X, Y))
+    assert heard
+    assert model.n_iter_ == 1
 
 
 def test_from_outside():

@@ -14,7 +14,7 @@ __all__ = ["CHOLESKY_WORK", "EIGH_WORK", "KERNEL_WORK", "PIVOTED_WORK", "Work", 
 #: what takes as long as a factorisation, measured: multiplications of a product of matrices, in units of n³ ...
 EIGH_WORK, CHOLESKY_WORK = 4.4, 1 / 3
 #: ... of n·rank², and for one value of a kernel
-PIVOTED_WORK, KERNEL_WORK = 2.5, 100.0
+PIVOTED_WORK, KERNEL_WORK = 2.5, 250.0
 
 
 class Work(NamedTuple):
