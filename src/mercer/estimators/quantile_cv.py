@@ -112,6 +112,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
     row in several folds make the held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
 
+    Ctrl-C during the comparison is a KeyboardInterrupt; in the final fit it keeps the best model so far.
+
     Rows of weight 0 neither train nor score. A candidate without a finite score on every fold is ranked last, with a
     warning. Fits that miss ``cv_tol`` are counted in one warning; ``cv_results_`` says which.
 
