@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,21 +33,29 @@ def interruptible() -> Iterator[Interruption]:
     else, who may have more to put in order than a fit, stays where it is, and so does all in other threads.
     """
     interruption = Interruption()
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or previous is not signal.default_int_handler:
-        yield interruption
-        return
+    raises = signal.default_int_handler
 
     def ask(number: int, frame: Any) -> None:
         interruption.asked = True
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, raises)
 
-    signal.signal(signal.SIGINT, ask)
+    if signal.getsignal(signal.SIGINT) is not raises or not _set(ask):
+        yield interruption
+        return
     try:
         yield interruption
     finally:
         if signal.getsignal(signal.SIGINT) is ask:  # and not what somebody has put there since
-            signal.signal(signal.SIGINT, previous)
+            signal.signal(signal.SIGINT, raises)
+
+
+def _set(handler: Callable[[int, Any], None]) -> bool:
+    """Set the handler of Ctrl-C; return False where Python does not allow that: in other threads and interpreters."""
+    try:
+        signal.signal(signal.SIGINT, handler)
+    except ValueError:
+        return False
+    return True
 
 
 def warn_of_gap(result: SolverResult, interrupted: Interruption, depth: int) -> None:
