@@ -305,6 +305,16 @@ def test_contract_catches(spoil, message):
         check_solver(solver, problem)
 
 
+def test_contract_catches_a_solver_that_cannot_be_interrupted():
+    class Deaf(ProximalGradient):
+        def _solve(self, problem, init, monitor):
+            monitor.interrupted = None
+            return super()._solve(problem, init, monitor)
+
+    with pytest.raises(AssertionError, match="it was interrupted"):
+        check_solver(Deaf(1e-8, max_iter=10), make(Pinball(), intercept=True).problem(Pinball()))
+
+
 def test_contract_catches_a_solver_that_ignores_weights():
     class Unweighted(ProximalGradient):
         def _solve(self, problem, init, monitor):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from mercer._params import check_number
 from mercer.backend import is_numpy
-from mercer.estimators.progress import progress
+from mercer.estimators.interruption import Interruption
+from mercer.estimators.progress import opening, progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -90,22 +89,19 @@ class CertifiedEstimator(BaseEstimator):
         """The bound on the relative gap: that of a Solver object where one is given."""
         return self.solver.tol if isinstance(self.solver, Solver) else self.tol
 
-    def _solve(self, problem, tol):
+    def _solve(self, problem, tol, interrupted: Interruption):
+        """Return the solution of a problem; once ``interrupted``, the best one so far."""
         given = self.solver.replace(tol=tol) if isinstance(self.solver, Solver) else self.solver
-        planned = plan(given, problem, tol, self.max_iter, owner=self)
-        with progress(self.verbose, type(planned.solver).__name__) as callback:
-            return planned.solve(self._warm_start(problem), callback)
+        with progress(self.verbose, opening(self, problem)) as told:
+            planned = plan(given, problem, tol, self.max_iter, owner=self)
+            told.say(f"{planned.solver!r}: preparing the Gram operator")
+            return planned.solve(self._warm_start(problem), told.looks(planned.solver), interrupted)
 
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None
         if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
             return None
         return problem.dual_array(coef)
-
-    def _warn(self, result, depth=1) -> None:
-        """Warn of too large a gap, ``depth`` calls above the caller: where the user called ``fit``."""
-        if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=2 + depth)
 
     def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
         """Become the model of a solved problem: the one way from there to a fitted estimator, which is returned.

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
-from mercer.estimators.regularisation import choose_alpha
+from mercer.estimators.progress import progress
+from mercer.estimators.regularisation import CHOOSING, choose_alpha
 from mercer.estimators.validation import validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -91,9 +92,11 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     warm_start : bool, default=False
-        Start from the last fit when the numbers of rows and costs are the same.
+        Start from the last fit when the numbers of rows and costs are the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
-        1 reports the duality gap as the fit goes on, on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -133,6 +136,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
+
     A cost θ' ∈ (−1, 1), as some papers have it, is θ = (θ' + 1)/2. Beyond the outer nodes (0.0034 and 0.9966 by
     default) decisions are those at the outer nodes: nothing is extrapolated.
 
@@ -230,7 +236,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
-        alpha = self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight)
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(bound.measure)))
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
         numbers = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy

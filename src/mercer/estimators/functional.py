@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.backend import device, namespace, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
@@ -98,9 +100,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     max_iter : int, default=None
         Limit on the iterations; that of the solver by default.
     warm_start : bool, default=False
-        Start from the last fit when the shape of the data is the same.
+        Start from the last fit when the shape of the data is the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
-        1 reports the duality gap as the fit goes on, on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -145,6 +149,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while kernels, λ and thresholds are chosen.
+
     On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
     gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
 
@@ -299,11 +306,13 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         centre, sample = sample.centred()
-        chosen, loss = self._choose(sample, given)
+        with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
+            chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
-        result = self._solve(problem, self._tolerance)
-        self._warn(result)
+        with interruptible() as interrupted:
+            result = self._solve(problem, self._tolerance, interrupted)
+        warn_of_gap(result, interrupted, depth=1)
         self._store(sample.X, bound, problem, result, centre, columns)
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss

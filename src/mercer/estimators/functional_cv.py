@@ -84,7 +84,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     cv_tol : float, default=1e-3
         Bound on the relative duality gap of the fits that are compared.
     solver, tol, max_iter, verbose :
-        As in FunctionalRegressor, for the final fit.
+        As in FunctionalRegressor, for the final fit, which Ctrl-C may stop likewise; before, it is a KeyboardInterrupt.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
+from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
 from mercer.exceptions import parameter_error
@@ -111,21 +112,26 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         problem and its solution, as :meth:`_store` takes them.
         """
         problem: DualProblem
-        tol = self._tolerance
-        if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
-            fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept, centre)
-            if self.noncrossing == "guarantee":
-                problem, X, result = fit.guarantee(self._solve, tol)
+        with interruptible() as interrupted:
+            if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
+                fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept, centre)
+                X, bound, problem, result = self._fit_monotone(fit, interrupted)
             else:
-                price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
-                problem = fit.problem(price)[0]
-                result = self._solve(problem, tol)
-            bound = fit.bound
-        else:
-            problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
-            result = self._solve(problem, tol)
-        self._warn(result, depth=2)
+                problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
+                result = self._solve(problem, self._tolerance, interrupted)
+        warn_of_gap(result, interrupted, depth=2)
         return X, bound, problem, result
+
+    def _fit_monotone(
+        self, fit: MonotoneFit, interrupted: Interruption
+    ) -> tuple[Any, BoundKernel, DualProblem, SolverResult]:
+        """Solve for h and b that do not fall in θ; return what :meth:`_fit_function` does."""
+        if self.noncrossing == "guarantee":
+            problem, X, result = fit.guarantee(self._solve, self._tolerance, interrupted)
+            return X, fit.bound, problem, result
+        price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
+        problem = fit.problem(price)[0]
+        return fit.X, fit.bound, problem, self._solve(problem, self._tolerance, interrupted)
 
     def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
         super()._store(X, bound, problem, result, centre, columns)

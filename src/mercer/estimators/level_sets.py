@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
-from mercer.estimators.progress import progress
+from mercer.estimators.interruption import interruptible, warn_of_gap
+from mercer.estimators.progress import opening, progress
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation, refine
@@ -81,7 +79,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     verbose : int, default=0
-        1 reports the duality gap on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -112,6 +111,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first before the solver starts.
+
     Without coupling the output kernel has no influence at the trained levels, and interpolation is all that it could do
     between them; h and t are then linear in θ from one trained level to the next. Levels outside the trained range are
     refused: an extrapolated fraction of outliers would be a guess.
@@ -232,8 +234,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         output_kernel = self._level_kernel("output_kernel", measure.points)
         offset_kernel = self._level_kernel("offset_kernel", measure.points)
         coupled = {"coupling": float(self.coupling), "output_gram": output_kernel(measure.points)}
+        with progress(self.verbose, f"{type(self).__name__}: {len(measure)} levels of {len(X)} rows"):
+            gram = kernel.gram(X).stored(stored_limit())
         problem = level_set_problem(
-            kernel.gram(X).stored(stored_limit()),
+            gram,
             measure,
             weight,
             alpha=self.alpha,
@@ -284,12 +288,12 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return X[order], None if weight is None else weight[order], columns
 
     def _solve(self, problem):
-        chosen = plan("auto", problem, self.tol, self.max_iter, self)
-        init = None if problem.gram.columns_alike else independent_levels(problem)
-        with progress(self.verbose, type(chosen.solver).__name__) as callback:
-            result = chosen.solve(init, callback)
-        if not result.converged:
-            warnings.warn(result.message, ConvergenceWarning, stacklevel=3)
+        with interruptible() as interrupted, progress(self.verbose, opening(self, problem)) as told:
+            chosen = plan("auto", problem, self.tol, self.max_iter, self)
+            told.say(f"{chosen.solver!r}: preparing the Gram operator")
+            init = None if problem.gram.columns_alike else independent_levels(problem, interrupted)
+            result = chosen.solve(init, told.looks(chosen.solver), interrupted)
+        warn_of_gap(result, interrupted, depth=2)
         return result
 
     # -- evaluation --------------------------------------------------------------------------------------------

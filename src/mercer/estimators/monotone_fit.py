@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import require_numpy, to_numpy
+from mercer.estimators.interruption import Interruption
 from mercer.exceptions import UnsupportedError
 from mercer.interpolation import interpolation_slopes, refine
 from mercer.losses import Loss
@@ -87,13 +88,16 @@ class MonotoneFit:
         )
         return problem, rows
 
-    def guarantee(self, solve: Any, tol: float) -> tuple[DualProblem, np.ndarray, SolverResult]:
+    def guarantee(
+        self, solve: Any, tol: float, interrupted: Interruption
+    ) -> tuple[DualProblem, np.ndarray, SolverResult]:
         """Solve for h + b that rises on the whole box of X, adding anchors until the gap is within ``tol``.
 
         Constraints at anchors relax the problem with constraints everywhere, so that the dual value of the former is a
         lower bound for the latter; b, made steeper by what a cover of the box asks for, gives an upper bound. The
         number of rounds is limited by counts, so that the same data give the same model; and where the solver itself
-        does not come within ``tol``, more anchors would not help.
+        does not come within ``tol``, more anchors would not help. Once ``interrupted``, the better one of the last two
+        rounds is returned.
         """
         check_cover(self.bound.kernel, self.bound.output_kernel, self.X.shape[1])
         cover = Cover(self.X.min(axis=0), self.X.max(axis=0), np.unique(self.bound.measure.locations))
@@ -101,9 +105,10 @@ class MonotoneFit:
         middles = (cover.nodes[:-1] + cover.nodes[1:]) / 2
         slopes_of_b = interpolation_slopes(self.bound.measure.locations, middles)
         entries: list[int] = []
+        last: Any = None
         for remaining in reversed(range(ROUNDS)):
             problem, rows = self.problem(math.inf, anchors)
-            result = solve(problem, SOLVER_SHARE * tol)
+            result = solve(problem, SOLVER_SHARE * tol, interrupted)
             coef, H = problem.primal_coef(result.coef), problem.predict(result.coef)
             lowest, where = cover.lowest_slopes(self.bound.expand(rows, coef), _accuracy(problem, result, tol))
             intercept: Any = problem.intercept  # a SlopedIntercept, as the price is infinite
@@ -113,14 +118,20 @@ class MonotoneFit:
                 risks = (problem.risk(H, offset) for offset in (b, result.intercept))
                 objective = result.objective + next(risks) - next(risks)
             certificate = Certificate(objective, result.objective - result.gap, problem.null_model[0], b)
+            found = problem, rows, self.bound, _with(result, certificate, tol)
+            if interrupted():
+                found = _stopped(min(found, last or found, key=lambda each: each[-1].relative_gap))
+                break
             entries.append(math.prod(problem.shape))
             spent = sum(entries) > max(MOST_ENTRIES, MOST_TIMES * entries[0])
             if certificate.relative_gap <= tol or result.relative_gap > tol or spent or not remaining:
                 break
+            last = found
             anchors = np.unique(np.concatenate([anchors, where[rise > 0]]), axis=0)
             if remaining % ROUNDS_PER_REFINEMENT == 0:
                 self.refine_slopes()
-        return problem, rows, no_worse_than_null(problem, _with(result, certificate, tol))
+        problem, rows, self.bound, result = found
+        return problem, rows, no_worse_than_null(problem, result)
 
 
 def _accuracy(problem: DualProblem, result: SolverResult, tol: float) -> float:
@@ -146,3 +157,9 @@ def _with(result: SolverResult, certificate: Certificate, tol: float) -> SolverR
         status=status,
         solver=result.solver.replace(tol=tol),
     )
+
+
+def _stopped(found: Any) -> Any:
+    """Return a round of a guarantee whose result says that it was stopped, unless it has converged."""
+    *parts, result = found
+    return (*parts, result if result.converged else replace(result, status="stopped"))

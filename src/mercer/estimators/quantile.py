@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
-from mercer.estimators.regularisation import choose_alpha
+from mercer.estimators.progress import progress
+from mercer.estimators.regularisation import CHOOSING, choose_alpha
 from mercer.estimators.validation import validate_training
 from mercer.exceptions import UnsupportedError
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -67,9 +68,11 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     warm_start : bool, default=False
-        Start from the last fit when the numbers of rows and levels are the same.
+        Start from the last fit when the numbers of rows and levels are the same; so a fit that Ctrl-C has stopped
+        goes on.
     verbose : int, default=0
-        1 reports the duality gap as the fit goes on, on standard error.
+        1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
+        time, and the duality gap as it falls, with an estimate of the time left.
 
     Attributes
     ----------
@@ -108,6 +111,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     Notes
     -----
+    Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
+    warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
+
     Beyond the outer nodes (0.0034 and 0.9966 by default) the quantile function is constant: nothing is extrapolated.
 
     ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels, in closed form, over
@@ -195,7 +201,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
-        alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         Y, centre = self._targets(y, weight, bound.measure)
         solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
         return self._store(*solved, centre, rows.columns)

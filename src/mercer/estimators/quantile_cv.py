@@ -91,7 +91,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     random_state : int, RandomState or None, default=None
         For random measures, which are drawn once. Folds are shuffled by the splitter.
     verbose : int, default=0
-        1 reports each kernel and fold, and the gap of the final fit, on standard error.
+        1 reports on standard error each kernel and fold, and of the final fit factorisations and the gap, with
+        estimates of the time left.
 
     Attributes
     ----------
@@ -110,6 +111,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     -----
     Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
     row in several folds make the held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
+
+    Ctrl-C during the comparison is a KeyboardInterrupt; in the final fit it keeps the best model so far.
 
     Rows of weight 0 neither train nor score. A candidate without a finite score on every fold is ranked last, with a
     warning. Fits that miss ``cv_tol`` are counted in one warning; ``cv_results_`` says which.

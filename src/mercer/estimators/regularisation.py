@@ -13,7 +13,10 @@ from mercer.magnitudes import SMALLEST_SPREAD, check_alpha
 from mercer.problems import DualProblem
 from mercer.solvers import leave_one_out_errors
 
-__all__ = ["choose_alpha", "smallest_alpha"]
+__all__ = ["CHOOSING", "choose_alpha", "smallest_alpha"]
+
+#: what progress says of it
+CHOOSING = "choosing alpha by leave-one-out"
 
 #: rows that the choice looks at; more of them would cost more than the fit
 MOST_ROWS = 2000

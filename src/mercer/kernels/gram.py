@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.backend import as_like, is_numpy
 from mercer.linalg import PSD, LinearOperator, congruence
+from mercer.linalg.announcement import KERNEL_WORK, announce
 from mercer.linalg.memory import BLOCK_BYTES
 
 __all__ = ["KernelGram", "gram_product", "kernel_product"]
@@ -88,9 +89,8 @@ class KernelGram(LinearOperator):
                 return matrix[:, index]
         else:
             values = self.kernel.columns(self.X)
-        if self.scale is None:
-            return values
-        return lambda index: values(index) * (self.scale * self.scale[index])
+        scale: Any = self.scale
+        return values if scale is None else lambda index: values(index) * (scale * scale[index])
 
     def sample_spectrum(self, rows: Any) -> np.ndarray | None:
         if self.kernel.pairwise:
@@ -99,6 +99,8 @@ class KernelGram(LinearOperator):
         return np.linalg.eigvalsh(block.to_dense())
 
     def _dense(self):
+        if not self.kernel.pairwise:  # which is there already
+            announce("kernel matrix", self, KERNEL_WORK * self.shape[0] ** 2)
         matrix = self.kernel(self.X)
         if self.scale is not None:
             matrix = matrix * self.scale[:, None] * self.scale[None, :]

@@ -4,6 +4,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 :class:`Spectral` form and a price.
 """
 
+from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, scaled, solve
@@ -40,9 +41,11 @@ __all__ = [
     "SumGram",
     "Tensor",
     "ThinFeatures",
+    "Work",
     "congruence",
     "conjugate_gradient",
     "eigh",
+    "heard_by",
     "memory_budget",
     "memory_limit",
     "norm2",

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer import backend
 from mercer.backend import is_numpy, to_numpy
+from mercer.linalg.announcement import EIGH_WORK, announce
 from mercer.linalg.eigen import EIGH_COPIES, REMEDY, eigh
 from mercer.linalg.memory import require_memory
 from mercer.linalg.operators import LinearOperator, LowRank
@@ -46,6 +47,7 @@ def centred_basis(operator: LinearOperator, constant: np.ndarray | None, toleran
         return CentredBasis(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
     require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {operator.shape[0]} rows", REMEDY)
     gram = np.asarray(to_numpy(operator.to_dense()), dtype=float)
+    announce("eigendecomposition", operator, EIGH_WORK * operator.shape[0] ** 3)
     if constant is None:
         sigma, vectors = backend.eigh(gram)
         return CentredBasis(np.maximum(sigma, 0), vectors, None, True)

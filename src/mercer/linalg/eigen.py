@@ -11,6 +11,7 @@ import numpy as np
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError
+from mercer.linalg.announcement import CHOLESKY_WORK, EIGH_WORK, announce
 from mercer.linalg.memory import require_memory
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
@@ -61,7 +62,9 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
     require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {n} rows", REMEDY)
-    values, vectors = backend.eigh(operator.to_dense())
+    matrix = operator.to_dense()
+    announce("eigendecomposition", operator, EIGH_WORK * n**3)
+    values, vectors = backend.eigh(matrix)
     return _leading(values, vectors, tolerance)
 
 
@@ -180,6 +183,7 @@ def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
     xp = namespace(rhs)
     require_memory(CHOLESKY_COPIES * operator.dense_bytes, f"A factorisation of {operator.shape[0]} rows", REMEDY)
     matrix = operator.to_dense()
+    announce("Cholesky factorisation", operator, CHOLESKY_WORK * operator.shape[0] ** 3)
     return backend.cholesky_solve(
         matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix)),
         rhs,

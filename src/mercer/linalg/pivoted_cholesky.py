@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError
+from mercer.linalg.announcement import PIVOTED_WORK, announce
 
 __all__ = ["pivoted_cholesky"]
 
@@ -41,6 +42,7 @@ def pivoted_cholesky(operator: Any, tolerance: float, max_rank: int | None = Non
     residual = residual.astype(residual.dtype, copy=True)
     n = residual.shape[0]
     limit = n if max_rank is None else min(max_rank, n)
+    announce("pivoted Cholesky factorisation", operator, PIVOTED_WORK * n * limit**2, most_columns=limit)
     if residual.min() < 0:
         raise DataError(f"A kernel matrix must be positive semi-definite; its diagonal has {residual.min():.3g}.")
     rows = np.empty((min(limit, 64), n), dtype=residual.dtype)  # row r holds column r of F

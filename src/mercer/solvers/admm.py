@@ -99,7 +99,7 @@ class ADMM(Solver):
         last: Reduced | None = None
         while True:
             n_iter += 1
-            look = n_iter >= min(looks.following, self.max_iter)
+            look = n_iter >= min(looks.following, self.max_iter) or monitor.must_stop()
             with np.errstate(over="ignore", invalid="ignore"):  # where rounding makes the iteration diverge
                 sweep.step(T, measure=look)
             if not look:
@@ -110,6 +110,8 @@ class ADMM(Solver):
             H = ridge.smooth(A)
             certificate, b = self._look(problem, A, H, sweep.multiplier)
             if monitor.done(n_iter, certificate, share=0.9) or n_iter >= self.max_iter:
+                if last is not None and monitor.stopped and last.visible_gap < certificate.visible_gap:
+                    return last._replace(n_iter=n_iter, stalled=False)
                 return Reduced(A, n_iter, certificate.visible_gap, intercept=b)
             last = Reduced(A, n_iter, certificate.visible_gap, stalled=True, intercept=b)
             sweep.rebalance(T)

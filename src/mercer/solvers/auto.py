@@ -13,7 +13,7 @@ from mercer.exceptions import parameter_error
 from mercer.losses.square import Square
 from mercer.problems import DualProblem, Intercept, Offsets, PenalisedOffsets
 from mercer.solvers.admm import ADMM, like_square
-from mercer.solvers.base import Callback, Solver, SolverResult
+from mercer.solvers.base import Callback, Interrupted, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
@@ -65,9 +65,11 @@ class Plan(NamedTuple):
     solver: Solver
     problem: DualProblem
 
-    def solve(self, init: Any = None, callback: Callback | None = None) -> SolverResult:
+    def solve(
+        self, init: Any = None, callback: Callback | None = None, interrupted: Interrupted | None = None
+    ) -> SolverResult:
         """Solve the problem; the intercept-only model is returned where what was found is worse."""
-        result = self.solver.solve(self.problem, init, callback)
+        result = self.solver.solve(self.problem, init, callback, interrupted)
         return no_worse_than_null(self.problem, result)
 
 

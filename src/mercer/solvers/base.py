@@ -20,6 +20,8 @@ __all__ = ["Monitor", "Solver", "SolverResult", "smallest_tol"]
 SINGLE_PRECISION_TOL = 1e-5
 #: called as callback(n_iter, certificate); returning True stops the solver
 Callback = Callable[[int, Certificate], Any]
+#: asked between steps; once it returns True, the solver looks at the gap and stops
+Interrupted = Callable[[], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +35,8 @@ class SolverResult:
     intercept : array of shape (m,)
         b at the nodes (zeros without an intercept).
     status : {"converged", "max_iter", "stalled", "stopped", "anchors"}
-        Why it stopped; "stopped" means that the callback asked for it, "anchors" that constraints at more points would
-        be needed to know the optimum of a guarantee better.
+        Why it stopped; "stopped" means that the callback or an interruption asked for it, "anchors" that constraints
+        at more points would be needed to know the optimum of a guarantee better.
     n_iter : int
         Number of iterations.
     gap, relative_gap, objective : float
@@ -71,7 +73,7 @@ class SolverResult:
             "max_iter": "Increase max_iter or alpha, or accept this accuracy with a larger tol.",
             "stalled": "Rounding, or steps that crawl, limit what can be certified: use a larger alpha or tol, data in "
             "units in which they are of the same size, or float64 for float32 data.",
-            "stopped": "The callback stopped it.",
+            "stopped": "An interruption or a callback stopped it; this is the best array so far, to start from again.",
             "anchors": "Monotone it is everywhere; increase alpha, or accept this gap with a larger tol.",
         }[self.status]
         return f"{start}, tol = {self.solver.tol:g} was not reached. {remedy}"
@@ -123,7 +125,13 @@ class Solver(Params, ABC):
         """Return the error for a problem outside :attr:`requires`."""
         return UnsupportedError(f"{type(self).__name__} requires {self.requires}; {reason}. {remedy}")
 
-    def solve(self, problem: DualProblem, init: Any = None, callback: Callback | None = None) -> SolverResult:
+    def solve(
+        self,
+        problem: DualProblem,
+        init: Any = None,
+        callback: Callback | None = None,
+        interrupted: Interrupted | None = None,
+    ) -> SolverResult:
         """Solve to a relative gap of ``tol``.
 
         Parameters
@@ -134,11 +142,14 @@ class Solver(Params, ABC):
             A dual array to start from; it need not be feasible.
         callback : callable, optional
             Called as ``callback(n_iter, certificate)`` at each look at the gap; returning True stops.
+        interrupted : callable, optional
+            Asked without arguments between steps, which looks may be far apart from; once it returns True, the solver
+            looks at the gap and stops, with the best array so far.
         """
         self.check(problem)
         if init is not None and tuple(getattr(init, "shape", ())) != problem.shape:
             raise parameter_error(self, "init", init, f"an array of shape {problem.shape}")
-        monitor = Monitor(self, callback)
+        monitor = Monitor(self, callback, interrupted)
         if problem.trivial:
             A, b = problem.feasible(problem.null_array), problem.null_model[1]
             b = b if problem.intercept is None else problem.intercept.tidied(b)
@@ -149,6 +160,7 @@ class Solver(Params, ABC):
             if certificate.relative_gap <= self.tol:  # nothing left to do
                 monitor.done(0, certificate)
                 return monitor.result(init, certificate, 0)
+            return monitor.better(self._solve(problem, init, monitor), init, certificate)
         return self._solve(problem, init, monitor)
 
     @abstractmethod
@@ -164,9 +176,10 @@ def smallest_tol(problem: DualProblem) -> float:
 class Monitor:
     """Looks at certificates for a solver: keeps the history, knows when to stop, makes the result."""
 
-    def __init__(self, solver: Solver, callback: Callback | None) -> None:
+    def __init__(self, solver: Solver, callback: Callback | None, interrupted: Interrupted | None = None) -> None:
         self.solver = solver
         self.callback = callback
+        self.interrupted = interrupted
         self.history: list[tuple[int, float, float]] = []
         self.stopped = False
         self.start = time.perf_counter()
@@ -182,7 +195,19 @@ class Monitor:
         self.history.append((n_iter, gap, time.perf_counter() - self.start))
         if self.callback is not None and self.callback(n_iter, certificate):
             self.stopped = True
-        return self.stopped or certificate.visible_gap <= share * self.solver.tol
+        return self.must_stop() or certificate.visible_gap <= share * self.solver.tol
+
+    def must_stop(self) -> bool:
+        """Say whether somebody asked for a stop; solvers ask between steps, then look at the gap and return."""
+        if not self.stopped and self.interrupted is not None and self.interrupted():
+            self.stopped = True
+        return self.stopped
+
+    def better(self, result: SolverResult, A: Any, certificate: Certificate) -> SolverResult:
+        """Return a result, or the array A where a stop came before anything better than it was found."""
+        if not self.stopped or result.relative_gap <= certificate.relative_gap:
+            return result
+        return self.result(A, certificate, result.n_iter)
 
     def result(self, A: Any, certificate: Certificate, n_iter: int, status: str | None = None) -> SolverResult:
         """Return the result for a feasible A and its exact certificate."""

@@ -56,7 +56,8 @@ class ClosedForm(Solver):
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         if _iterative(problem):
-            A, n_iter, certificate = solve_observed(problem, min(self.tol, CHEAP_GAP), self.max_iter, init)
+            goal = min(self.tol, CHEAP_GAP)
+            A, n_iter, certificate = solve_observed(problem, goal, self.max_iter, init, monitor.must_stop)
         else:
             problem = problem.with_gram(problem.gram.stored())  # which a factorisation needs, and the certificate
             shift = 1 / problem.scale  # λn

@@ -126,7 +126,7 @@ class _Run:
 
     def after_step(self, intermediate_result: Any) -> None:
         self.count += 1
-        if self.count % self.check_every:
+        if self.count % self.check_every and not self.monitor.must_stop():
             return
         certificate = self.look(intermediate_result.x)
         if self.monitor.done(self.count, certificate) or self.crawls(self.count, certificate.visible_gap):

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import PSD, Dense, LinearOperator, memory_budget, pivoted_cholesky
 from mercer.problems import DualProblem, Offsets
-from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.base import Interrupted, Monitor, Solver, SolverResult
 from mercer.solvers.stagnation import Stagnation
 
 __all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
@@ -56,13 +56,13 @@ class LevelPath(Solver):
         share, n_iter = 10.0, 0
         while True:
             rows = gram_rows(problem.gram.column_operator(), share * self.tol)
-            levels, steps, finished = follow_levels(problem, rows, 0.9 * self.tol, self.max_iter)
+            levels, steps, finished = follow_levels(problem, rows, 0.9 * self.tol, self.max_iter, monitor.must_stop)
             n_iter += steps
             A = dual_array(problem, levels)
             certificate = problem.certificate(A)
             monitor.done(n_iter, certificate)
             blame_factor = finished and isinstance(rows, _FactorRows) and certificate.visible_gap > self.tol
-            if not blame_factor or share < 1e-7:
+            if not blame_factor or share < 1e-7 or monitor.must_stop():
                 return monitor.result(A, certificate, n_iter, "stalled" if finished else None)
             share *= 1e-2
 
@@ -84,14 +84,17 @@ def dual_array(problem: DualProblem, levels: list[Level]) -> np.ndarray:
     return delta / (problem.share * problem.sample_weight[:, None])
 
 
-def independent_levels(problem: DualProblem) -> np.ndarray:
+def independent_levels(problem: DualProblem, interrupted: Interrupted | None = None) -> np.ndarray:
     """Return the dual array of the same levels without penalty on offsets and without coupling, roughly solved."""
     alone = problem.gram.with_factors(right=Dense(np.diag(1 / problem.measure.weights), PSD))
-    return dual_array(problem, follow_levels(problem, gram_rows(alone.column_operator(), 0.1), 1e-2, 1000)[0])
+    rows = gram_rows(alone.column_operator(), 0.1)
+    return dual_array(problem, follow_levels(problem, rows, 1e-2, 1000, interrupted)[0])
 
 
-def follow_levels(problem: DualProblem, rows: Any, tol: float, max_iter: int) -> tuple[list[Level], int, bool]:
-    """Solve each level alone, with Σδ = 1, in increasing order.
+def follow_levels(
+    problem: DualProblem, rows: Any, tol: float, max_iter: int, interrupted: Interrupted | None = None
+) -> tuple[list[Level], int, bool]:
+    """Solve each level alone, with Σδ = 1, in increasing order; once ``interrupted``, levels stay as they start.
 
     Returns the solved levels in the order of the measure, the number of steps and whether no level ran out of them.
     """
@@ -104,7 +107,7 @@ def follow_levels(problem: DualProblem, rows: Any, tol: float, max_iter: int) ->
         delta, scores, last = np.minimum(delta * shrink, upper), scores * shrink, theta[j]
         added = _spread(upper - delta, ranking, 1 - delta.sum())
         level = Level(rows, upper, delta, scores).moved(added)
-        steps = level.run(tol, 1e-6 * problem.null_model[0], max_iter)
+        steps = level.run(tol, 1e-6 * problem.null_model[0], max_iter, interrupted)
         n_iter, finished = n_iter + steps, finished and steps < max_iter
         delta, scores, ranking = level.delta, level.scores, level.scores
         solved[int(j)] = level
@@ -157,11 +160,13 @@ class Level:
         ridge = 1e-10 * float(np.trace(block)) + TINY
         return 1 / max(float(np.sum(np.linalg.solve(block + ridge * np.eye(free.size), np.ones(free.size)))), TINY)
 
-    def run(self, tol: float, floor: float, max_iter: int) -> int:
+    def run(self, tol: float, floor: float, max_iter: int, interrupted: Interrupted | None = None) -> int:
         """Move pairs until the gap is at most tol times the objective, or hardly falls; return their number."""
         crawls = Stagnation(PAIRS_TO_HALVE + PAIRS_PER_ROW * len(self.delta))
         for step in range(max_iter):
             if step % CHECK_EVERY == 0:
+                if interrupted is not None and interrupted():
+                    return step
                 gap = self._gap()
                 if gap <= tol * max(0.5 * float(self.delta @ self.scores), floor) or crawls(step, gap):
                     return step

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.linalg import scaled
 from mercer.problems import DualProblem, PenalisedOffsets
 from mercer.solvers.admm import ADMM
-from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.base import Interrupted, Monitor, Solver, SolverResult
 from mercer.solvers.level_sets import (
     Level,
     dual_array,
@@ -65,7 +65,8 @@ class OffsetNewton(Solver):
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         problem = problem.with_gram(problem.gram.stored(stored_limit()))
         rows = gram_rows(scaled(problem.gram.column_operator(), 1 / problem.alpha), 1e-2 * self.tol)
-        masses = _Masses(problem, follow_levels(problem, rows, 0.3 * self.tol, PAIRS)[0])
+        levels, _, _ = follow_levels(problem, rows, 0.3 * self.tol, PAIRS, monitor.must_stop)
+        masses = _Masses(problem, levels, monitor.must_stop)
         crawls = Stagnation(NEWTON_STEPS_TO_HALVE)
         for n_iter in range(1, self.max_iter + 1):
             moved = masses.step(0.3 * self.tol)
@@ -94,8 +95,8 @@ class OffsetNewton(Solver):
 class _Masses:
     """The levels at their masses, and the value of the dual there."""
 
-    def __init__(self, problem: DualProblem, levels: list[Level]) -> None:
-        self.problem, self.weights = problem, problem.measure.weights
+    def __init__(self, problem: DualProblem, levels: list[Level], interrupted: Interrupted) -> None:
+        self.problem, self.weights, self.interrupted = problem, problem.measure.weights, interrupted
         offsets: Any = problem.intercept
         self.offset_gram = offsets.gram / offsets.penalty  # K_b/α
         self.most, self.pairs = upper_bounds(problem).sum(axis=0), 0
@@ -143,5 +144,5 @@ class _Masses:
     def _at(self, mass: np.ndarray, tol: float) -> list[Level]:
         levels = [level.with_mass(each) for level, each in zip(self.levels, mass, strict=True)]
         for level in levels:
-            self.pairs += level.run(tol, 1e-6 * self.problem.null_model[0], PAIRS)
+            self.pairs += level.run(tol, 1e-6 * self.problem.null_model[0], PAIRS, self.interrupted)
         return levels

@@ -13,6 +13,7 @@ from mercer.backend import cholesky_solve, is_numpy, namespace
 from mercer.linalg import ThinFeatures, conjugate_gradient
 from mercer.losses.observed import observed_only
 from mercer.problems import Certificate, DualProblem
+from mercer.solvers.base import Interrupted
 from mercer.solvers.reduction import STORED_AT_ONCE
 
 __all__ = ["feature_share", "solve_observed"]
@@ -30,7 +31,14 @@ DENSE_ENTRIES = 2000
 BLOCK_PRICE = 1.5
 
 
-def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = None) -> tuple[Any, int, Certificate]:
+def never() -> bool:
+    """Say that nobody interrupts."""
+    return False
+
+
+def solve_observed(
+    problem: DualProblem, tol: float, max_iter: int, init: Any = None, interrupted: Interrupted = never
+) -> tuple[Any, int, Certificate]:
     """Solve (I + 𝐊/(λn))A = Y − b on the observed entries; return A, the number of steps and the certificate.
 
     With 𝐊/(λn) = ΦΦᵀ (thin features of the Gram operator) and C the projection on observed entries, centred
@@ -39,19 +47,20 @@ def solve_observed(problem: DualProblem, tol: float, max_iter: int, init: Any = 
         (I + ΦᵀCΦ) β = ΦᵀCY.
 
     Conjugate gradients stop once the duality gap, ½‖CΦρ‖²/n for a residual ρ, is within tol of the objective. The
-    gap with the whole kernel is what is returned; where it is too large, bases and residual are refined.
+    gap with the whole kernel is what is returned; where it is too large, bases and residual are refined. Once
+    ``interrupted`` says so, the next step is the last.
     """
     share, goal, n_iter, A, last = feature_share(tol), 0.5 * tol, 0, init, math.inf
     problem = problem.with_gram(problem.gram.stored(STORED_AT_ONCE))
     while True:
         features = problem.gram.features(problem.tolerance(share), problem.scale, problem.measure.observed)
-        system = _System(problem, features)
+        system = _System(problem, features, interrupted)
         A, steps = system.solve(goal, max_iter - n_iter, A)
         n_iter += steps
         A = problem.feasible(A)
         certificate = problem.certificate(A)
         stalled = certificate.visible_gap > 0.5 * last  # a finer system gains nothing: rounding limits the gap
-        if certificate.visible_gap <= tol or stalled or n_iter >= max_iter:
+        if certificate.visible_gap <= tol or stalled or n_iter >= max_iter or interrupted():
             return A, n_iter, certificate
         share, goal, last = 1e-2 * share, 1e-2 * goal, certificate.visible_gap
 
@@ -64,8 +73,8 @@ def feature_share(tol: float) -> float:
 class _System:
     """(I + ΦᵀCΦ)β = ΦᵀCY in whitened arrays, whose plain inner products are those of the problem."""
 
-    def __init__(self, problem: DualProblem, features: ThinFeatures) -> None:
-        self.problem, self.features = problem, features
+    def __init__(self, problem: DualProblem, features: ThinFeatures, interrupted: Interrupted = never) -> None:
+        self.problem, self.features, self.interrupted = problem, features, interrupted
         xp = namespace(problem.Y)
         self.direction: Any = None  # of the constants, column by column, of norm 1
         if problem.fit_intercept:
@@ -103,9 +112,10 @@ class _System:
         if is_numpy(self.problem.Y):
             stop.patience = _price(self.features)
         beta, n_iter = run(diagonal, beta, max_iter)
-        if stop.slow and self.count <= DENSE_ENTRIES:
+        slow = stop.slow and not self.interrupted()
+        if slow and self.count <= DENSE_ENTRIES:
             return gram.unwhiten(self.dense_solution()), n_iter + 1
-        if stop.slow and n_iter < max_iter:
+        if slow and n_iter < max_iter:
             stop.patience = math.inf
             beta, more = run(_BlockPreconditioner(self), beta, max_iter - n_iter)
             n_iter += more
@@ -158,7 +168,7 @@ class _Stop:
         self.gaps.append(gap)
         reached = gap <= self.goal
         self.slow = not reached and self._slow()
-        return reached or self.slow
+        return reached or self.slow or self.system.interrupted()
 
     def _slow(self) -> bool:
         if math.isinf(self.patience) or len(self.gaps) <= JUDGED_STEPS or len(self.gaps) % 4:

@@ -84,7 +84,7 @@ class ProximalGradient(Solver):
         A = problem.feasible(self._start(problem) if init is None else init)
         H = problem.predict(A) if bool(xp.any(A != 0)) else A
         Z, HZ, momentum = A, H, 1.0
-        crawls = Stagnation(STEPS_TO_HALVE, share=1.0)
+        crawls, best = Stagnation(STEPS_TO_HALVE, share=1.0), None
         following = self.check_every if problem.fit_intercept else 1
         for n_iter in range(1, self.max_iter + 1):
             new = problem.conjugate_prox(Z - step * HZ, step)
@@ -95,11 +95,14 @@ class ProximalGradient(Solver):
             beyond = (momentum - 1) / grown
             Z, HZ = new + beyond * (new - A), H_new + beyond * (H_new - H)  # predictions are linear
             A, H, momentum = new, H_new, grown
-            if n_iter >= min(following, self.max_iter):
+            if n_iter >= min(following, self.max_iter) or monitor.must_stop():
                 following = n_iter + self._wait(n_iter, problem.fit_intercept)
                 feasible = problem.feasible(A) if problem.fit_intercept else A
                 certificate = problem.certificate(feasible, None if problem.fit_intercept else H)
+                if best is None or certificate.visible_gap <= best[1].visible_gap:
+                    best = feasible, certificate
                 if monitor.done(n_iter, certificate) or crawls(n_iter, certificate.visible_gap):
                     break
-        exact = certificate if problem.fit_intercept else problem.certificate(feasible)
-        return monitor.result(feasible, exact, n_iter, None if n_iter >= self.max_iter else "stalled")
+        assert best is not None  # the last step has a look
+        exact = best[1] if problem.fit_intercept else problem.certificate(best[0])
+        return monitor.result(best[0], exact, n_iter, None if n_iter >= self.max_iter else "stalled")

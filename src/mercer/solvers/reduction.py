@@ -82,13 +82,16 @@ def solve_reduced(
     """
     tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
     share, A, least_left_out = first_share(problem, tol), init, math.inf
+    certificate: Certificate | None = None
     while True:
         problem = prepared(problem, share)
+        if certificate is not None and monitor.must_stop():  # a thinner basis has given a model already
+            return monitor.result(A, certificate, n_iter)
         spectral = problem.gram.spectral(problem.tolerance(share))
         A, n_iter, reduced_gap, stalled, b = iterate(problem, spectral, A, n_iter)
         certificate = certified(problem, spectral, A, b, tol)
         blame_reduction = certificate.visible_gap > tol >= reduced_gap
         finer = 0 < spectral.left_out < least_left_out  # than the one before: rounding sets an end to that
-        if not (blame_reduction and finer) or n_iter >= max_iter or monitor.stopped:
+        if not (blame_reduction and finer) or n_iter >= max_iter or monitor.must_stop():
             return monitor.result(A, certificate, n_iter, "stalled" if stalled or blame_reduction else None)
         share, least_left_out = 1e-2 * share, spectral.left_out

@@ -96,7 +96,7 @@ class SemismoothNewton(Solver):
         while point is not None:
             aim, steps = looks.aim, 0
             while steps < MOST_STEPS and n_iter < self.max_iter and (not steps or point.inexactness > aim):
-                if not point.step():
+                if monitor.must_stop() or not point.step():
                     break
                 steps, n_iter = steps + 1, n_iter + 1
             if looks.done(point.A, point.b, n_iter):
@@ -127,14 +127,15 @@ class SemismoothNewton(Solver):
         following = n_iter + LEAST_SWEEPS
         while True:
             n_iter += 1
-            look = n_iter >= min(following, self.max_iter)
+            look = n_iter >= min(following, self.max_iter) or looks.monitor.must_stop()
             sweep.step(T, measure=look)
             if not look:
                 continue
             n_free = int(np.count_nonzero(primal.free(sweep.Z)))
             worth = NEWTON_STEPS_WORTH * system.cost(n_free) / (SWEEP * primal.pass_cost)
             may_do = self.tol >= SWEEPS_MAY_DO or (n_iter >= MANY_SWEEPS and worth > 1.5 * n_iter)
-            if (may_do or n_iter >= self.max_iter) and looks.done(sweep.Z, sweep.multiplier, n_iter):
+            ends = n_iter >= self.max_iter or looks.monitor.stopped
+            if (may_do or ends) and looks.done(sweep.Z, sweep.multiplier, n_iter):
                 return None, n_iter
             looks.failures = 0
             if n_iter >= worth:
@@ -165,7 +166,8 @@ class _Looks:
     def done(self, A: np.ndarray, b: Any, n_iter: int) -> bool:
         """Look at the gap of a dual array; return whether to stop."""
         problem = self.primal.problem
-        fits = problem.intercept is not None
+        intercept = problem.intercept
+        fits = intercept is not None
         A = problem.feasible(A, b) if fits else A.copy()
         H = self.primal.lift(self.primal.features(A))
         certificate = problem.certificate(A, H, b if fits else None)
@@ -173,7 +175,7 @@ class _Looks:
         self.objective = max(abs(certificate.dual), 1e-300)
         self.failures = 0 if self.gap < self.smallest else self.failures + 1
         if self.gap < self.smallest:
-            running = b if fits and not problem.intercept.exact else None
+            running = b if intercept is not None and not intercept.exact else None
             self.best, self.smallest = (A, running), self.gap
         enough = self.monitor.done(n_iter, certificate, share=0.9)
         return enough or n_iter >= self.solver.max_iter

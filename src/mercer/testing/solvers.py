@@ -55,8 +55,9 @@ def check_solver(
     The dual array is feasible: a finite conjugate, zero where nothing was observed, Σ_i s_i a_i = 0 with an
     intercept. Gap and objective are those of ``problem.certificate`` with the intercept, and "converged" means that
     the relative gap is at most ``tol``. The history increases and ends near the gap that is reported. A start
-    from the solution takes no more iterations. A callback is called and can stop the run; one iteration ends as
-    "converged" or with a remedy. A row of weight 2 is that row twice, and a node split in two is that node.
+    from the solution takes no more iterations. A callback is called and can stop the run, and so can an
+    interruption; one iteration ends as "converged" or with a remedy. A row of weight 2 is that row twice, and a node
+    split in two is that node.
 
     Parameters
     ----------
@@ -149,6 +150,7 @@ class _Checker:
         self.check_history(result)
         self.check_warm_start(result)
         self.check_callback(result)
+        self.check_interruption(result)
         self.check_limit()
         self.check_same("a row of weight 2 and that row twice", *self.duplicated())
         self.check_same("a node and its two halves", self.problem, self.split())
@@ -237,6 +239,17 @@ class _Checker:
         if stopped.status == "converged" and stopped.relative_gap > self.solver.tol:
             self.fail("stopped by the callback it claims to have converged.")
         self.check_feasible(stopped)
+
+    def check_interruption(self, result: SolverResult) -> None:
+        """Asked to stop from the beginning it returns a certified array all the same."""
+        stopped = self.solver.solve(self.problem, interrupted=lambda: True)
+        if stopped.status not in ("stopped", "converged") or stopped.n_iter > result.n_iter:
+            self.fail(
+                f"it was interrupted, but the status is {stopped.status!r} after {stopped.n_iter} iterations. Ask "
+                "monitor.must_stop between steps."
+            )
+        self.check_feasible(stopped)
+        self.check_certificate(stopped)
 
     def check_limit(self) -> None:
         """One iteration gives a certified answer all the same, and says what to do."""
