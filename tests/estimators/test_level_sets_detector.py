@@ -122,7 +122,11 @@ def test_levels_between_trained_ones_are_linear_without_coupling(detector):
 
 
 def test_the_algorithm_follows_the_penalties():
-    for settings, name in (({}, "LevelPath"), ({"alpha": 0.1}, "OffsetNewton"), ({"coupling": 0.1}, "ADMM")):
+    for settings, name in (
+        ({}, "LevelPath"),
+        ({"alpha": 0.1}, "OffsetNewton"),
+        ({"coupling": 0.1}, "SemismoothNewton"),
+    ):
         assert type(LevelSetDetector(measure=FEW, **settings).fit(X).solver_).__name__ == name
 
 

@@ -17,9 +17,9 @@ from mercer.losses import CostSensitiveHinge, Expectile, MoreauPinball, Pinball,
 from mercer.measures import Measure
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem, monotone_problem
-from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, explain, plan, select
+from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton, explain, plan, select
 
-SOLVERS = [ADMM(tol=1e-6, max_iter=100_000), InteriorPoint(tol=1e-6)]
+SOLVERS = [ADMM(tol=1e-6, max_iter=100_000), InteriorPoint(tol=1e-6), SemismoothNewton(tol=1e-6)]
 both_solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
 INF = np.inf
 
@@ -419,7 +419,8 @@ def test_a_plan_keeps_what_the_choice_has_computed(monkeypatch):
 def test_choice_of_a_solver():
     assert isinstance(select(problem_of(data(), Pinball(), INF)), InteriorPoint)
     assert isinstance(select(problem_of(data(), Expectile(), INF)), ADMM)
-    assert "-> box dual with slopes" in explain(problem_of(data(), Pinball(), 1.0))
+    assert "-> slopes that must not be negative" in explain(problem_of(data(), Pinball(), INF))
+    assert isinstance(select(problem_of(data(), Pinball(), 1.0)), SemismoothNewton)
 
 
 def test_another_loss_keeps_the_slopes():

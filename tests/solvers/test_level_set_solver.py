@@ -11,7 +11,16 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import Pinball
 from mercer.measures import Points
 from mercer.problems import DualProblem, level_set_problem
-from mercer.solvers import ADMM, InteriorPoint, ProximalGradient, level_sets, level_sets_newton, plan, select
+from mercer.solvers import (
+    ADMM,
+    InteriorPoint,
+    ProximalGradient,
+    SemismoothNewton,
+    level_sets,
+    level_sets_newton,
+    plan,
+    select,
+)
 from mercer.solvers.level_sets import LevelPath, independent_levels
 from mercer.solvers.level_sets_newton import OffsetNewton
 
@@ -347,7 +356,7 @@ def test_what_the_algorithms_refuse():
 
 @pytest.mark.parametrize(
     ("alpha", "coupling", "solver"),
-    [(0.0, 0.0, LevelPath), (0.1, 0.0, OffsetNewton), (0.0, 0.3, ADMM), (0.1, 0.3, ADMM)],
+    [(0.0, 0.0, LevelPath), (0.1, 0.0, OffsetNewton), (0.0, 0.3, SemismoothNewton), (0.1, 0.3, SemismoothNewton)],
 )
 def test_each_kind_of_levels_has_its_algorithm(alpha, coupling, solver):
     case = make(alpha, coupling, Gaussian(3.0))

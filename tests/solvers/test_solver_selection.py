@@ -68,7 +68,7 @@ def problems():
     rising = (
         Decomposable(Gaussian(1.0), Gaussian(1.0)).bind(levels).with_slopes(slope.points).gram(np.arange(5.0)[:, None])
     )
-    yield monotone_problem(rising, Pinball(), np.eye(5)[:, :2], levels, 0.1, slope, 1.0, np.ones(1), None, True)
+    yield monotone_problem(rising, Pinball(), np.eye(5)[:, :2], levels, 0.1, slope, np.inf, np.ones(1), None, True)
 
 
 def applies(rule, problem):

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from mercer.backend import is_numpy
 from mercer.exceptions import parameter_error
 from mercer.losses.square import Square
@@ -96,21 +98,16 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
     )
 
 
-def _plain_box(problem: DualProblem, tol: float) -> bool:
+def _box(problem: DualProblem, tol: float) -> bool:
     """Whether the dual is a quadratic on a box, and the loss not so like the square loss that ADMM takes few steps."""
-    if problem.box is None or problem.has_slopes or (like_square(problem) and problem.measure.observed is None):
+    return problem.box is not None and not (like_square(problem) and problem.measure.observed is None)
+
+
+def _strict_slopes(problem: DualProblem, tol: float) -> bool:
+    """Whether slopes are constrained, so that their dual variables are not bounded, and the kernel decomposes."""
+    if not problem.has_slopes or problem.box is None or not problem.gram.decomposes:
         return False
-    return problem.intercept is None or problem.intercept.plain
-
-
-def _slopes(problem: DualProblem, tol: float) -> bool:
-    """Whether slopes are constrained, where ADMM needs thousands of steps."""
-    return problem.has_slopes and _box_of_product(problem)
-
-
-def _box_of_product(problem: DualProblem) -> bool:
-    balanced = problem.intercept is None or problem.intercept.balanced
-    return balanced and problem.box is not None and problem.gram.decomposes
+    return not np.all(np.isfinite(problem.box.upper))
 
 
 def _levels(offsets: type[Intercept]) -> Callable[[DualProblem, float], bool]:
@@ -140,11 +137,11 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
 TABLE: tuple[Rule, ...] = (
     Rule("level sets without coupling, free offsets", LevelPath, _levels(Offsets)),
     Rule("level sets without coupling, penalised offsets", OffsetNewton, _levels(PenalisedOffsets)),
-    Rule("box dual with slopes, of medium rank", InteriorPoint, _slopes, InteriorPoint.max_rank),
+    Rule("slopes that must not be negative, of medium rank", InteriorPoint, _strict_slopes, InteriorPoint.max_rank),
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
-    Rule("box dual without slopes", SemismoothNewton, _plain_box),
+    Rule("box dual, and not like the square loss on a grid", SemismoothNewton, _box),
     Rule("like the square loss, λ and rank large, no intercept", ProximalGradient, _well_conditioned),
     Rule("anything else", ADMM, lambda problem, tol: True),
 )
@@ -161,11 +158,11 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ====================================================== ================
     level sets without coupling, free offsets              LevelPath
     level sets without coupling, penalised offsets         OffsetNewton
-    box dual with slopes, of medium rank                   InteriorPoint
+    slopes that must not be negative, of medium rank       InteriorPoint
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
-    box dual without slopes                                SemismoothNewton
+    box dual, and not like the square loss on a grid       SemismoothNewton
     like the square loss, λ and rank large, no intercept   ProximalGradient
     anything else                                          ADMM
     ====================================================== ================
