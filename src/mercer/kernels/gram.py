@@ -104,6 +104,9 @@ class KernelGram(LinearOperator):
             matrix = matrix * self.scale[:, None] * self.scale[None, :]
         return matrix
 
+    def own_dense(self) -> Any:
+        return super().own_dense() if self.kernel.pairwise else self.to_dense()  # of points it is made anew
+
 
 @congruence.register
 def _(operator: KernelGram, scale: Any) -> LinearOperator:

@@ -11,15 +11,15 @@ import numpy as np
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError
-from mercer.linalg.memory import require_memory
+from mercer.linalg.memory import memory_budget, require_memory
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
-from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+from mercer.linalg.pivoted_cholesky import FACTOR_COPIES, estimated_rank, pivoted_cholesky
 
-__all__ = ["Eigen", "congruence", "eigh", "norm2", "scaled", "solve"]
+__all__ = ["Eigen", "congruence", "eigh", "eigh_fits", "norm2", "require_eigh", "scaled", "solve"]
 
 #: matrices of the size of the given one that are in memory during a factorisation
 EIGH_COPIES, CHOLESKY_COPIES = 3, 2
-REMEDY = "Use fewer rows, a smoother kernel (whose rank is smaller) or a larger tol, or solver='proximal_gradient'."
+REMEDY = "Use fewer rows, a smoother kernel (whose rank is smaller), or a larger alpha or tol."
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,8 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
     """Return the eigenpairs of a PSD operator, leaving out at most ``tolerance`` of its trace.
 
     On NumPy arrays, and with a positive tolerance, a pivoted Cholesky factorisation is tried first: when the numerical
-    rank is below ``max_rank_share`` times the size, the matrix is never formed.
+    rank is below ``max_rank_share`` times the size, the matrix is never formed. Where the matrix is too large for the
+    memory budget there is no other way: then any rank that fits will do, and a tolerance of 0 is one of rounding.
 
     Parameters
     ----------
@@ -55,14 +56,54 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
     max_rank_share : float, default=0.25
         Share of the size beyond which the dense decomposition is cheaper.
     """
-    n = operator.shape[0]
+    n, fits = operator.shape[0], eigh_fits(operator.shape[0])
+    tolerance = tolerance if fits else max(tolerance, _rounding(operator))
     if tolerance > 0 and n > 100 and is_numpy(operator.like):
-        factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n))
+        factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n) if fits else n)
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
-    require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {n} rows", REMEDY)
-    values, vectors = backend.eigh(operator.to_dense())
+    if not fits:
+        raise_too_large(operator, tolerance)
+    values, vectors = backend.eigh(operator.own_dense(), overwrite=True)
     return _leading(values, vectors, tolerance)
+
+
+def eigh_fits(n: int) -> bool:
+    """Whether a dense eigendecomposition of n rows is within the memory budget."""
+    return EIGH_COPIES * 8 * n * n <= memory_budget()
+
+
+@singledispatch
+def require_eigh(operator: LinearOperator, tolerance: float) -> None:
+    """Refuse at once what :func:`eigh` clearly could not do within the memory budget, whatever it tried.
+
+    Where the dense decomposition fits nothing is computed; otherwise 64 columns say how large the rank is at least.
+    """
+    n = operator.shape[0]
+    if eigh_fits(n) or not is_numpy(operator.like):
+        return
+    tolerance = max(tolerance, _rounding(operator))
+    if FACTOR_COPIES * 8 * n * estimated_rank(operator, tolerance / 2) > memory_budget():
+        raise_too_large(operator, tolerance)
+
+
+@require_eigh.register
+def _(operator: LowRank, tolerance: float) -> None:
+    """A factor that is there fits."""
+
+
+def _rounding(operator: LinearOperator) -> float:
+    """The part of the trace that is rounding."""
+    return machine_epsilon(operator.like) * float(namespace(operator.like).sum(operator.diagonal()))
+
+
+def raise_too_large(operator: LinearOperator, tolerance: float) -> None:
+    """Refuse an eigenbasis, with what it would need: that of a thin one or, where it is less, of the dense matrix."""
+    n = operator.shape[0]
+    rank = min(estimated_rank(operator, tolerance / 2), float(n)) if is_numpy(operator.like) else float(n)
+    dense, thin = EIGH_COPIES * 8 * n * n, FACTOR_COPIES * 8 * n * rank
+    what = f"An eigenbasis of a kernel matrix of {n} rows (its numerical rank is about {rank:.2g} or more)"
+    require_memory(max(min(dense, thin), memory_budget() + 1.0), what, REMEDY)
 
 
 @eigh.register
@@ -178,7 +219,9 @@ def scaled(operator: LinearOperator, factor: float) -> LinearOperator:
 def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
     """Return (K + shift·I)⁻¹ rhs for a PSD operator and a positive shift."""
     xp = namespace(rhs)
-    require_memory(CHOLESKY_COPIES * operator.dense_bytes, f"A factorisation of {operator.shape[0]} rows", REMEDY)
+    if CHOLESKY_COPIES * operator.dense_bytes > memory_budget():  # then a thin factor or none
+        eigen = eigh(operator, 0.0)
+        return solve(LowRank(eigen.factor), shift, rhs)
     matrix = operator.to_dense()
     return backend.cholesky_solve(
         matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix)),

@@ -84,6 +84,10 @@ class LinearOperator(ABC):
             )
         return self._dense()
 
+    def own_dense(self) -> Any:
+        """Return :meth:`to_dense` as an array that the caller may write on."""
+        return namespace(self.like).asarray(self.to_dense(), copy=True)
+
     def stored(self, limit: int | None = None) -> LinearOperator:
         """Return the same operator with its matrix stored, where that takes at most ``limit`` bytes, else itself.
 

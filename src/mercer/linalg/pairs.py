@@ -147,6 +147,9 @@ class PairGram(LinearOperator):
             matrix *= self.scale[None, :]
         return matrix
 
+    def own_dense(self) -> Any:
+        return self.to_dense()  # made anew at each call
+
     def factors(self, tolerance: float = 0.0) -> PairFactors | None:
         """Return thin factors of both Gram matrices that leave out at most ``tolerance`` of the trace of 𝐊.
 
