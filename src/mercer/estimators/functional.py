@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import device, namespace, to_numpy
-from mercer.estimators.certified import CertifiedEstimator
+from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
@@ -37,6 +37,7 @@ from mercer.estimators.validation import (
 )
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
+from mercer.linalg import eigh_fits
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.magnitudes import check_alpha
 from mercer.operator_valued import (
@@ -47,6 +48,7 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     check_output_matrix,
 )
+from mercer.solvers import afford
 
 __all__ = ["FunctionalRegressor"]
 
@@ -299,6 +301,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         centre, sample = sample.centred()
+        if not eigh_fits(len(sample)):
+            self._afford(sample)
         chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
@@ -314,6 +318,15 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         return self
+
+    def _afford(self, sample: Sample) -> None:
+        """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        rows = some_rows(sample, pairwise, ROUGH_ROWS)
+        chosen, loss = self._choose(rows, rows)
+        lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
+        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        afford(self.solver, sample.pose(bound, loss, lenience * chosen.alpha), self._tolerance)
 
     def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
         """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold.

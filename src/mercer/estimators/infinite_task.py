@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.backend import as_like, device, namespace, to_numpy
-from mercer.estimators.certified import CertifiedEstimator
+from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
@@ -25,9 +25,6 @@ from mercer.problems import DualProblem
 from mercer.solvers import SolverResult, afford
 
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
-
-#: rows of a rough choice of λ, and how many times it a fit has to be too large to be refused
-ROUGH_ROWS, LENIENCE = 200, 10.0
 
 
 class InfiniteTaskEstimator(CertifiedEstimator):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import backend
 from mercer.backend import is_numpy, to_numpy
-from mercer.linalg.eigen import eigh, eigh_fits, raise_too_large
+from mercer.linalg.eigen import eigh, eigh_fits, too_large
 from mercer.linalg.operators import LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
@@ -44,7 +44,7 @@ def centred_basis(operator: LinearOperator, constant: np.ndarray | None, toleran
         complete = eigen.vectors.shape[1] >= len(factor) - (constant is not None)
         return CentredBasis(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
     if not eigh_fits(operator.shape[0]):
-        raise_too_large(operator, tolerance)
+        raise too_large(operator, tolerance)
     gram = np.asarray(to_numpy(operator.to_dense()), dtype=float)
     if constant is None:
         sigma, vectors = backend.eigh(gram)

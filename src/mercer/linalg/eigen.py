@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
-from mercer.exceptions import DataError
-from mercer.linalg.memory import memory_budget, require_memory
+from mercer.exceptions import DataError, UnsupportedError
+from mercer.linalg.memory import beyond_budget, memory_budget
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import FACTOR_COPIES, estimated_rank, pivoted_cholesky
 
@@ -63,7 +63,7 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
     if not fits:
-        raise_too_large(operator, tolerance)
+        raise too_large(operator, tolerance / 2)
     values, vectors = backend.eigh(operator.own_dense(), overwrite=True)
     return _leading(values, vectors, tolerance)
 
@@ -83,8 +83,9 @@ def require_eigh(operator: LinearOperator, tolerance: float) -> None:
     if eigh_fits(n) or not is_numpy(operator.like):
         return
     tolerance = max(tolerance, _rounding(operator))
-    if FACTOR_COPIES * 8 * n * estimated_rank(operator, tolerance / 2) > memory_budget():
-        raise_too_large(operator, tolerance)
+    rank = estimated_rank(operator, tolerance / 2)
+    if FACTOR_COPIES * 8 * n * rank > memory_budget():
+        raise _beyond_budget(n, rank)
 
 
 @require_eigh.register
@@ -97,13 +98,18 @@ def _rounding(operator: LinearOperator) -> float:
     return machine_epsilon(operator.like) * float(namespace(operator.like).sum(operator.diagonal()))
 
 
-def raise_too_large(operator: LinearOperator, tolerance: float) -> None:
-    """Refuse an eigenbasis, with what it would need: that of a thin one or, where it is less, of the dense matrix."""
+def too_large(operator: LinearOperator, tolerance: float) -> UnsupportedError:
+    """Return the error for an eigenbasis that does not fit into the memory budget."""
     n = operator.shape[0]
-    rank = min(estimated_rank(operator, tolerance / 2), float(n)) if is_numpy(operator.like) else float(n)
-    dense, thin = EIGH_COPIES * 8 * n * n, FACTOR_COPIES * 8 * n * rank
-    what = f"An eigenbasis of a kernel matrix of {n} rows (its numerical rank is about {rank:.2g} or more)"
-    require_memory(max(min(dense, thin), memory_budget() + 1.0), what, REMEDY)
+    return _beyond_budget(n, estimated_rank(operator, tolerance) if is_numpy(operator.like) else n)
+
+
+def _beyond_budget(n: int, rank: float) -> UnsupportedError:
+    """Return the error with what would be needed: by a thin basis or, where that is less, by the dense matrix."""
+    rank = min(rank, n)
+    size = min(EIGH_COPIES * 8 * n * n, FACTOR_COPIES * 8 * n * rank)
+    what = f"An eigenbasis of a kernel matrix of {n} rows, of numerical rank {rank:.2g} or more,"
+    return beyond_budget(max(size, memory_budget()), what, REMEDY)
 
 
 @eigh.register
