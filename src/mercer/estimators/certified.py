@@ -21,7 +21,7 @@ from mercer.solvers import Solver, plan
 __all__ = ["LENIENCE", "ROUGH_ROWS", "CertifiedEstimator", "is_pairwise", "refuse_whole_kernel"]
 
 #: rows of a rough choice of λ, and how many times it a fit has to be too large to be refused
-ROUGH_ROWS, LENIENCE = 200, 10.0
+ROUGH_ROWS, LENIENCE = 100, 3.0
 
 
 class CertifiedEstimator(BaseEstimator):

@@ -107,7 +107,7 @@ class InfiniteTaskEstimator(CertifiedEstimator):
     def _afford(self, X, Y, weight, bound, loss, alpha: Callable[[int], float]) -> None:
         """Refuse at once, before λ is chosen, a fit that clearly does not fit into the memory budget.
 
-        ``alpha`` is λ, or its choice from a number of rows: of few of them, and then ten times as large.
+        ``alpha`` is λ, or its choice from a number of rows: of few of them, and then three times as large.
         """
         if not eigh_fits(X.shape[0]):
             rough = alpha(ROUGH_ROWS) * (LENIENCE if isinstance(self.alpha, str) else 1.0)
