@@ -80,6 +80,12 @@ class KernelGram(LinearOperator):
     def column(self, index: int) -> Any:
         return self.columns()(index)
 
+    def some_columns(self, indices: Any) -> Any:
+        if self.kernel.pairwise or not is_numpy(self.X):
+            return super().some_columns(indices)
+        values = self.kernel(self.X[indices], self.X)
+        return values if self.scale is None else values * (self.scale[indices, None] * self.scale)
+
     def columns(self) -> Callable[[int], Any]:
         if self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
             matrix = self.kernel(self.X)

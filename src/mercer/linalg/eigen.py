@@ -228,12 +228,12 @@ def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
     if CHOLESKY_COPIES * operator.dense_bytes > memory_budget():  # then a thin factor or none
         eigen = eigh(operator, 0.0)
         return solve(LowRank(eigen.factor), shift, rhs)
-    matrix = operator.to_dense()
-    return backend.cholesky_solve(
-        matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix)),
-        rhs,
-        overwrite=True,
-    )
+    matrix = operator.own_dense()
+    if is_numpy(matrix):  # no other matrix of this size is made
+        np.einsum("ii->i", matrix)[...] += shift
+    else:
+        matrix = matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix))
+    return backend.cholesky_solve(matrix, rhs, overwrite=True)
 
 
 @solve.register
