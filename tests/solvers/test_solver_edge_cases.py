@@ -14,7 +14,7 @@ from mercer.losses import Huber, Loss, MoreauPinball, Pinball, Square, WeightedH
 from mercer.measures import GaussLegendre, Measure
 from mercer.operator_valued import BoundPairs, Decomposable
 from mercer.problems import DualProblem, curve_problem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, admm, lbfgs, plan, select
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, lbfgs, plan, select, sweep
 
 
 def problem_of(loss, Y=None, offset=0.0, alpha=1e-2):

@@ -323,7 +323,15 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         rows = some_rows(sample, pairwise, ROUGH_ROWS)
-        chosen, loss = self._choose(rows, rows)
+        loss, automatic = self._loss()
+        if automatic:
+            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.pointwise))
+        given = self._part("kernel") is not None
+        kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
+        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss)
+        if alpha is None and not loss.smooth:
+            chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
         lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
         afford(self.solver, sample.pose(bound, loss, lenience * chosen.alpha), self._tolerance)

@@ -24,7 +24,15 @@ TIE = 1e-6
 
 
 def choose_alpha(
-    owner: Any, alpha: Any, bound: Any, growth: int, X: Any, y: Any, weight: Any, intercept: bool, most_rows: int = MOST_ROWS
+    owner: Any,
+    alpha: Any,
+    bound: Any,
+    growth: int,
+    X: Any,
+    y: Any,
+    weight: Any,
+    intercept: bool,
+    most_rows: int = MOST_ROWS,
 ) -> float:
     """Return λ for a loss of the scale of |y|: a number as it is, ``"auto"`` by leave-one-out.
 

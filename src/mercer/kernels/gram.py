@@ -94,9 +94,10 @@ class KernelGram(LinearOperator):
                 return matrix[:, index]
         else:
             values = self.kernel.columns(self.X)
-        if self.scale is None:
+        scale = self.scale
+        if scale is None:
             return values
-        return lambda index: values(index) * (self.scale * self.scale[index])
+        return lambda index: values(index) * (scale * scale[index])
 
     def sample_spectrum(self, rows: Any) -> np.ndarray | None:
         if self.kernel.pairwise:

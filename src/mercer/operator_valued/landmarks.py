@@ -16,11 +16,11 @@ from mercer.linalg import pivoted_factor
 __all__ = ["Landmarks", "compress"]
 
 #: rows below which sums over all of them are kept as they are, to the last digit
-FEW_ROWS = 2000
+ALL_KEPT = 2000
 #: rows among which landmarks are looked for at a time, and how often rows that they miss are added
-CANDIDATES, ROUNDS = 2000, 4
+CANDIDATE_ROWS, SEARCHES = 2000, 4
 #: largest number of landmarks, as a share of the rows and in any case
-MOST_SHARE, MOST = 0.1, 1000
+LANDMARK_SHARE, MOST_LANDMARKS = 0.1, 1000
 #: k(x, x) − k̂(x, x) of training rows that landmarks may miss, in units of the largest k(x, x)
 MISSED = 2e-13
 #: change of predictions that is allowed at training rows, in units of the largest of them
@@ -28,7 +28,7 @@ UNCHANGED = 1e-9
 #: ... and far from them, where nothing is known
 FAR_UNCHANGED = 1e-6
 #: training rows at which predictions are compared, and how far from their mean they are moved for it
-PROBES, STRETCHES = 32, (1.0, 1.5, 2.0, 4.0)
+PROBE_ROWS, STRETCHES = 32, (1.0, 1.5, 2.0, 4.0)
 
 
 class Landmarks(NamedTuple):
@@ -46,10 +46,10 @@ def compress(kernel: Kernel, X: Any, coef: Any) -> Landmarks | None:
 
         |h(x) − h̃(x)| ≤ √R(x) · Σ_j √R_j |c_j|,
 
-    as h − h̃ is orthogonal to their sections. At training rows R is at most 2e-13 of the largest k(x, x), and the bound at most
-    1e-9 of the largest prediction; else None is returned. Far from all rows R is larger: there predictions are compared
-    as computed, at rows that are moved away from their mean up to four times as far, and must agree to 1e-6 of the
-    largest one.
+    as h − h̃ is orthogonal to their sections. At training rows R is at most 2e-13 of the largest k(x, x), and the bound
+    at most 1e-9 of the largest prediction; else None is returned. Far from all rows R is larger: there predictions are
+    compared as computed, at rows that are moved away from their mean up to four times as far, and must agree to 1e-6 of
+    the largest one.
 
     Parameters
     ----------
@@ -60,12 +60,14 @@ def compress(kernel: Kernel, X: Any, coef: Any) -> Landmarks | None:
     coef : array of shape (n, q)
         c.
     """
-    if not is_numpy(X, coef) or kernel.pairwise or X.shape[0] < FEW_ROWS:
+    if not is_numpy(X, coef) or kernel.pairwise or X.shape[0] < ALL_KEPT:
         return None
     largest = float(np.max(kernel.diagonal(X)))
     candidates = _first_candidates(X)
-    for _ in range(ROUNDS):
-        found = pivoted_factor(kernel.gram(X[candidates]), MISSED * largest, int(min(MOST, MOST_SHARE * len(X))))
+    for _ in range(SEARCHES):
+        found = pivoted_factor(
+            kernel.gram(X[candidates]), MISSED * largest, int(min(MOST_LANDMARKS, LANDMARK_SHARE * len(X)))
+        )
         if found is None:
             return None
         rows, triangle = X[candidates[found.pivots]], found.factor[found.pivots]
@@ -75,14 +77,14 @@ def compress(kernel: Kernel, X: Any, coef: Any) -> Landmarks | None:
             landmarks = Landmarks(rows, scipy.linalg.solve_triangular(triangle, sums, lower=True, trans=1))
             bound = math.sqrt(MISSED * largest) * float(np.max(np.sqrt(missed) @ np.abs(coef)))
             return landmarks if _unchanged(kernel, X, coef, landmarks, bound) else None
-        worst = lacking[np.argsort(missed[lacking])[::-1][:CANDIDATES]]
+        worst = lacking[np.argsort(missed[lacking])[::-1][:CANDIDATE_ROWS]]
         candidates = np.concatenate([candidates[found.pivots], worst])
     return None
 
 
 def _first_candidates(X: np.ndarray) -> np.ndarray:
     """Return rows at equal steps, and as many that are farthest from the mean, which others say least about."""
-    half = CANDIDATES // 2
+    half = CANDIDATE_ROWS // 2
     away = np.sum(((X - X.mean(axis=0)) / np.maximum(X.std(axis=0), np.finfo(float).tiny)) ** 2, axis=1)
     return np.union1d(np.linspace(0, len(X) - 1, half).astype(int), np.argpartition(away, -half)[-half:])
 
@@ -104,7 +106,7 @@ def _project(
 
 def _unchanged(kernel: Kernel, X: np.ndarray, coef: np.ndarray, landmarks: Landmarks, bound: float) -> bool:
     """Say whether the bound, and predictions as computed at some points, allow for the landmarks."""
-    mean, some = X.mean(axis=0), X[np.linspace(0, len(X) - 1, PROBES).astype(int)]
+    mean, some = X.mean(axis=0), X[np.linspace(0, len(X) - 1, PROBE_ROWS).astype(int)]
     probes = np.concatenate([mean + stretch * (some - mean) for stretch in STRETCHES])
     exact = kernel_product(kernel, probes, X, coef)
     size = np.max(np.abs(exact[: len(some)]))

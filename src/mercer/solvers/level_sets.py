@@ -24,7 +24,7 @@ STORED_ROWS = 2**30
 #: columns of a thin factor up to which its rows cost less than those of the kernel
 FACTOR_RANK = 256
 #: rows up to which they are combined one by one, and not by a product with the whole matrix
-FEW_ROWS = 2000
+ONE_BY_ONE = 2000
 TINY = float(np.finfo(float).tiny)
 
 
@@ -254,10 +254,10 @@ class EvaluatedRows:
     def combine(self, rows: Any, weights: np.ndarray) -> np.ndarray:
         spread = np.zeros((self.gram.shape[0], 1))
         spread[rows, 0] = weights
-        if np.count_nonzero(spread) > FEW_ROWS:
+        if np.count_nonzero(spread) > ONE_BY_ONE:
             return (self.gram @ spread)[:, 0]
         total = np.zeros(len(spread))
-        for index in np.flatnonzero(spread):
+        for index in np.flatnonzero(spread).tolist():
             total += spread[index, 0] * self.row(index)
         return total
 
@@ -282,7 +282,7 @@ def stored_limit() -> int:
 
 
 def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows | EvaluatedRows:
-    """Return access to rows of K: stored up to 1 GiB; beyond, by a thin factor that leaves out little, or one by one."""
+    """Return access to rows of K: stored up to 1 GiB; beyond, by a thin factor or one by one."""
     n, limit = gram.shape[0], stored_limit()
     if 8 * n * n <= limit:
         return _DenseRows(np.ascontiguousarray(gram.to_dense(max_bytes=limit)))

@@ -172,7 +172,7 @@ class _Looks:
         self.objective = max(abs(certificate.dual), 1e-300)
         self.failures = 0 if self.gap < self.smallest else self.failures + 1
         if self.gap < self.smallest:
-            running = b if fits and not problem.intercept.exact else None
+            running = b if problem.intercept is not None and not problem.intercept.exact else None
             self.best, self.smallest = (A, running), self.gap
         enough = self.monitor.done(n_iter, certificate, share=0.9)
         return enough or n_iter >= self.solver.max_iter
