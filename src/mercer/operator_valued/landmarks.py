@@ -28,7 +28,7 @@ UNCHANGED = 1e-9
 #: ... and far from them, where nothing is known
 FAR_UNCHANGED = 1e-6
 #: training rows at which predictions are compared, and how far from their mean they are moved for it
-PROBE_ROWS, STRETCHES = 32, (1.0, 1.5, 2.0, 4.0)
+PROBE_ROWS, STRETCHES = 16, (1.0, 2.0, 4.0)
 
 
 class Landmarks(NamedTuple):
