@@ -220,9 +220,9 @@ def test_costs_say_what_is_cheaper():
 
 def test_large_matrices_are_refused_with_a_remedy():
     with memory_limit(500):
-        with pytest.raises(UnsupportedError, match=r"eigendecomposition of 6 rows .* memory budget .*memory_limit"):
+        with pytest.raises(UnsupportedError, match=r"kernel matrix of 6 rows.* memory budget .*memory_limit"):
             make("kronecker").spectral()
-        with pytest.raises(UnsupportedError, match="A factorisation of 6 rows"):
+        with pytest.raises(UnsupportedError, match="kernel matrix of 6 rows"):
             make("identity", weighted=False).shifted_solve(1.0, A)
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian
-from mercer.linalg import Dense, pivoted_cholesky
+from mercer.linalg import Dense, memory_limit, pivoted_cholesky, pivoted_factor
+from mercer.linalg.pivoted_cholesky import estimated_rank
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -22,6 +23,9 @@ class Spy:
     def column(self, index):
         self.seen.append(index)
         return self.matrix[:, index]
+
+    def columns(self):
+        return self.column
 
 
 def low_rank(n, r, seed=0):
@@ -102,3 +106,32 @@ def test_the_matrix_is_not_written_on():
 def test_other_arrays_are_refused_with_a_remedy():
     with pytest.raises(UnsupportedError, match=r"pivoted_cholesky works on NumPy arrays only.*eigendecomposition"):
         pivoted_cholesky(Dense(strict.eye(3)), 1e-8)
+
+
+def test_pivots_are_the_rows_at_which_the_factor_is_triangular():
+    matrix = Gaussian(30.0)(np.random.default_rng(0).random((90, 1)))
+    factor, pivots = pivoted_factor(Dense(matrix), 1e-10)
+    np.testing.assert_allclose(np.triu(factor[pivots], 1), 0, atol=1e-7)
+    np.testing.assert_allclose(factor[pivots] @ factor.T, matrix[pivots], atol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [3, 6, 10])
+def test_the_guess_of_the_rank_is_of_the_right_size_and_optimistic(columns):
+    gram = Gaussian(1 / (2 * columns)).gram(np.random.default_rng(0).normal(size=(1500, columns)))
+    for share in (1e-2, 1e-4):
+        rank = pivoted_cholesky(gram, share * 1500).shape[1]
+        assert 0.2 * rank <= min(estimated_rank(gram, share * 1500), 1500) <= 1.5 * rank
+
+
+def test_few_columns_show_that_the_rank_is_too_large():
+    spy = Spy(Gaussian(0.1)(np.random.default_rng(0).normal(size=(1000, 10))))
+    assert pivoted_cholesky(spy, 1e-7, max_rank=250) is None
+    assert len(spy.seen) == 64
+
+
+def test_the_factor_fits_into_the_memory_budget():
+    matrix = low_rank(100, 50)
+    with memory_limit(8 * 4 * 100 * 49):
+        assert pivoted_cholesky(Dense(matrix), 1e-9, max_rank=100) is None
+    with memory_limit(8 * 4 * 100 * 50):
+        assert pivoted_cholesky(Dense(matrix), 1e-9, max_rank=100).shape == (100, 50)

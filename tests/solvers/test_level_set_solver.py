@@ -200,9 +200,17 @@ def test_a_thin_factor_gives_the_same_levels(monkeypatch):
     thin = LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
     assert thin.converged
     assert thin.objective == pytest.approx(dense.objective, rel=2e-5)
-    monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 2)
-    with pytest.raises(MercerError, match="no thin factor"):
-        LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
+
+
+def test_rows_that_are_evaluated_one_by_one_give_the_same_levels(monkeypatch):
+    data = RNG.normal(size=(300, 5))
+    dense = LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
+    monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 20)  # of which few are kept
+    monkeypatch.setattr(level_sets, "FACTOR_RANK", 20)
+    monkeypatch.setattr(level_sets, "ONE_BY_ONE", 10)
+    alone = LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
+    assert alone.converged
+    assert alone.objective == pytest.approx(dense.objective, rel=2e-5)
 
 
 def test_a_factor_that_is_too_thin_is_refined(monkeypatch):

@@ -17,12 +17,19 @@ def eigh(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
         values, vectors = namespace(matrix).linalg.eigh(matrix)
         return values, vectors
     try:
-        values, vectors = scipy.linalg.eigh(matrix, overwrite_a=overwrite, check_finite=False, driver="evd")
+        values, vectors = scipy.linalg.eigh(
+            _in_place(matrix, overwrite), overwrite_a=overwrite, check_finite=False, driver="evd"
+        )
     except np.linalg.LinAlgError as error:
         raise _not_finite() from error
     if not np.all(np.isfinite(values)):
         raise _not_finite()
     return values, vectors
+
+
+def _in_place(matrix: np.ndarray, overwrite: bool) -> np.ndarray:
+    """Return a symmetric matrix in the order of LAPACK, which copies what it is to overwrite in any other."""
+    return matrix.T if overwrite and matrix.flags.c_contiguous else matrix
 
 
 def _not_finite() -> DataError:
@@ -44,9 +51,11 @@ def cholesky_solve(matrix: Array, rhs: Array, *, overwrite: bool = False) -> Arr
         return as_like(np.linalg.solve(to_numpy(matrix), to_numpy(rhs)), matrix)
     diagonal = np.diagonal(matrix).copy()  # LAPACK may write on it and on what is below
     try:
-        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=overwrite, check_finite=False)
+        factor = scipy.linalg.cho_factor(
+            _in_place(matrix, overwrite), lower=True, overwrite_a=overwrite, check_finite=False
+        )
     except np.linalg.LinAlgError:
-        above = np.triu(matrix, 1)
+        above = np.triu(_in_place(matrix, overwrite), 1)
         return _clipped_solve(above + above.T + np.diag(diagonal), rhs)
     return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 

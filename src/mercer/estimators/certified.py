@@ -17,7 +17,10 @@ from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.solvers import Solver, plan
 
-__all__ = ["CertifiedEstimator", "is_pairwise", "refuse_whole_kernel"]
+__all__ = ["LENIENCE", "ROUGH_ROWS", "CertifiedEstimator", "is_pairwise", "refuse_whole_kernel"]
+
+#: rows of a rough choice of λ, and how many times it a fit has to be too large to be refused
+ROUGH_ROWS, LENIENCE = 100, 3.0
 
 
 class CertifiedEstimator(BaseEstimator):

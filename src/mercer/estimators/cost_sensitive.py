@@ -13,7 +13,7 @@ from mercer._params import check_number
 from mercer.backend import device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.progress import progress
-from mercer.estimators.regularisation import CHOOSING, choose_alpha
+from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.validation import validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -236,15 +236,20 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
-        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
-            alpha = self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight)
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(bound.measure)))
+
+        def choose(rows: int = MOST_ROWS) -> float:
+            return self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight, rows)
+
+        self._afford(X, Y, weight, bound, loss, choose)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = choose()
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
         numbers = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numbers else classes
         return self
 
-    def _choose_alpha(self, bound, growth, X, signs, weight) -> float:
+    def _choose_alpha(self, bound, growth, X, signs, weight, rows) -> float:
         """Return λ, for "auto" that of balanced classes times (4p(1 − p))², p the share of the positives.
 
         At the cost 1 − p, where both classes count the same, the loss is 4p(1 − p) times that of balanced classes; and
@@ -253,7 +258,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         weight = np.ones(len(signs)) if weight is None else to_numpy(weight)
         p, q = (float(weight[of_class].sum() / weight.sum()) for of_class in (signs > 0, signs < 0))
         balanced = weight * np.where(signs > 0, 0.5 / p, 0.5 / q)
-        alpha = choose_alpha(self, self.alpha, bound, growth, X, signs, balanced, self.fit_intercept)
+        alpha = choose_alpha(self, self.alpha, bound, growth, X, signs, balanced, self.fit_intercept, rows)
         return alpha * (4 * p * q) ** 2 if isinstance(self.alpha, str) else alpha
 
     def _two_classes(self, labels: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import device, namespace, to_numpy
-from mercer.estimators.certified import CertifiedEstimator
+from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
@@ -39,6 +39,7 @@ from mercer.estimators.validation import (
 )
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
+from mercer.linalg import eigh_fits
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.magnitudes import check_alpha
 from mercer.operator_valued import (
@@ -49,6 +50,7 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     check_output_matrix,
 )
+from mercer.solvers import afford
 
 __all__ = ["FunctionalRegressor"]
 
@@ -306,6 +308,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         centre, sample = sample.centred()
+        if not eigh_fits(len(sample)):
+            self._afford(sample)
         with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
             chosen, loss = self._choose(sample, given)
         bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
@@ -323,6 +327,23 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         return self
+
+    def _afford(self, sample: Sample) -> None:
+        """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        rows = some_rows(sample, pairwise, ROUGH_ROWS)
+        loss, automatic = self._loss()
+        if automatic:
+            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.pointwise))
+        given = self._part("kernel") is not None
+        kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
+        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss)
+        if alpha is None and not loss.smooth:
+            chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
+        lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
+        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        afford(self.solver, sample.pose(bound, loss, lenience * chosen.alpha), self._tolerance)
 
     def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
         """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold.

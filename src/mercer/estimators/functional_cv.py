@@ -222,6 +222,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
     # -- the two choices ---------------------------------------------------------------------------------------
 
+    def _afford(self, sample: Sample) -> None:
+        """Leave it to the comparison of all candidates, which comes first."""
+
     def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
         loss, automatic = self._loss()
         if self.criterion == "generalised" and not sample.outputs.complete:

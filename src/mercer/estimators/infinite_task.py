@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.backend import as_like, device, namespace, to_numpy
-from mercer.estimators.certified import CertifiedEstimator
+from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.monotone_fit import MonotoneFit
@@ -17,11 +18,12 @@ from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
 from mercer.exceptions import parameter_error
 from mercer.interpolation import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
+from mercer.linalg import eigh_fits
 from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
 from mercer.operator_valued import BoundKernel, Decomposable, OperatorValuedKernel
 from mercer.problems import DualProblem
-from mercer.solvers import SolverResult
+from mercer.solvers import SolverResult, afford
 
 __all__ = ["InfiniteTaskEstimator", "as_generator"]
 
@@ -102,6 +104,16 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         return loss
 
     # -- fitting -----------------------------------------------------------------------------------------------
+
+    def _afford(self, X, Y, weight, bound, loss, alpha: Callable[[int], float]) -> None:
+        """Refuse at once, before λ is chosen, a fit that clearly does not fit into the memory budget.
+
+        ``alpha`` is λ, or its choice from a number of rows: of few of them, and then three times as large.
+        """
+        if not eigh_fits(X.shape[0]):
+            rough = alpha(ROUGH_ROWS) * (LENIENCE if isinstance(self.alpha, str) else 1.0)
+            problem = DualProblem(bound.gram(X), loss, Y, bound.measure, rough, weight, self.fit_intercept)
+            afford(self.solver, problem, self._tolerance)
 
     def _fit_function(
         self, X, Y, weight, bound, loss, alpha, centre: float = 0.0

@@ -75,7 +75,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         Bound on the relative duality gap.
     max_iter : int, default=None
         Limit on the iterations: pairs of rows that are moved at each level, Newton steps with ``alpha`` > 0 (and ADMM
-        steps, should rounding stop these), semismooth Newton steps with ``coupling`` > 0. By default that of the solver.
+        steps, should rounding stop these), semismooth Newton steps with ``coupling`` > 0. By default that of the
+        solver.
     random_state : int, RandomState or None, default=None
         For random measures (MonteCarlo, Sobol, Halton).
     verbose : int, default=0

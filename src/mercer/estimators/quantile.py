@@ -11,7 +11,7 @@ from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.progress import progress
-from mercer.estimators.regularisation import CHOOSING, choose_alpha
+from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.validation import validate_training
 from mercer.exceptions import UnsupportedError
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -201,9 +201,14 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
-        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
-            alpha = choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
         Y, centre = self._targets(y, weight, bound.measure)
+
+        def choose(rows: int = MOST_ROWS) -> float:
+            return choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept, rows)
+
+        self._afford(X, Y, weight, bound, loss, choose)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = choose()
         solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
         return self._store(*solved, centre, rows.columns)
 

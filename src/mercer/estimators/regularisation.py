@@ -27,14 +27,22 @@ TIE = 1e-6
 
 
 def choose_alpha(
-    owner: Any, alpha: Any, bound: Any, growth: int, X: Any, y: Any, weight: Any, intercept: bool
+    owner: Any,
+    alpha: Any,
+    bound: Any,
+    growth: int,
+    X: Any,
+    y: Any,
+    weight: Any,
+    intercept: bool,
+    most_rows: int = MOST_ROWS,
 ) -> float:
     """Return λ for a loss of the scale of |y|: a number as it is, ``"auto"`` by leave-one-out.
 
     λ minimises the closed-form leave-one-out error of the square loss with the same kernels, measure and intercept
     over a logarithmic grid, the largest one where several are as good; dividing it by the mean absolute deviation of y
     (from 0 without an intercept) carries it to losses that grow like |r|, and makes predictions equivariant to
-    y ↦ cy + d (d = 0 without an intercept). Of more than 2 000 rows, 2 000 at equal steps are used.
+    y ↦ cy + d (d = 0 without an intercept). Of more rows than ``most_rows``, so many at equal steps are used.
     """
     if not isinstance(alpha, str):
         check_alpha(owner, alpha, "Or pass alpha='auto'.")
@@ -45,7 +53,7 @@ def choose_alpha(
     if deviation == 0:
         return 1.0
     weight = None if weight is None else to_numpy(weight).astype(float)
-    rows = np.unique(np.linspace(0, len(residual) - 1, min(len(residual), MOST_ROWS)).round().astype(int))
+    rows = np.unique(np.linspace(0, len(residual) - 1, min(len(residual), most_rows)).round().astype(int))
     target = np.broadcast_to((residual / deviation)[rows, None], (len(rows), len(bound.measure)))
     X = to_numpy(X).astype(float)
     X = X[np.ix_(rows, rows)] if bound.pairwise else X[rows]

@@ -81,6 +81,12 @@ class KernelGram(LinearOperator):
     def column(self, index: int) -> Any:
         return self.columns()(index)
 
+    def some_columns(self, indices: Any) -> Any:
+        if self.kernel.pairwise or not is_numpy(self.X):
+            return super().some_columns(indices)
+        values = self.kernel(self.X[indices], self.X)
+        return values if self.scale is None else values * (self.scale[indices, None] * self.scale)
+
     def columns(self) -> Callable[[int], Any]:
         if self.kernel.pairwise:  # a row of a pairwise kernel's matrix is no point
             matrix = self.kernel(self.X)
@@ -105,6 +111,9 @@ class KernelGram(LinearOperator):
         if self.scale is not None:
             matrix = matrix * self.scale[:, None] * self.scale[None, :]
         return matrix
+
+    def own_dense(self) -> Any:
+        return super().own_dense() if self.kernel.pairwise else self.to_dense()  # of points it is made anew
 
 
 @congruence.register

@@ -7,7 +7,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import Eigen, congruence, eigh, norm2, scaled, solve
+from mercer.linalg.eigen import Eigen, congruence, eigh, eigh_fits, norm2, scaled, solve
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker import Kronecker
@@ -16,7 +16,7 @@ from mercer.linalg.operator_gram import FeatureGram, OperatorGram, SumGram
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
-from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+from mercer.linalg.pivoted_cholesky import PivotedFactor, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
@@ -37,6 +37,7 @@ __all__ = [
     "OperatorGram",
     "PairGram",
     "PairKronecker",
+    "PivotedFactor",
     "Spectral",
     "SumGram",
     "Tensor",
@@ -45,11 +46,13 @@ __all__ = [
     "congruence",
     "conjugate_gradient",
     "eigh",
+    "eigh_fits",
     "heard_by",
     "memory_budget",
     "memory_limit",
     "norm2",
     "pivoted_cholesky",
+    "pivoted_factor",
     "positive_solver",
     "scaled",
     "solve",

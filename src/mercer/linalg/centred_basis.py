@@ -9,8 +9,7 @@ import numpy as np
 from mercer import backend
 from mercer.backend import is_numpy, to_numpy
 from mercer.linalg.announcement import EIGH_WORK, announce
-from mercer.linalg.eigen import EIGH_COPIES, REMEDY, eigh
-from mercer.linalg.memory import require_memory
+from mercer.linalg.eigen import eigh, eigh_fits, too_large
 from mercer.linalg.operators import LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import pivoted_cholesky
 
@@ -45,7 +44,8 @@ def centred_basis(operator: LinearOperator, constant: np.ndarray | None, toleran
         eigen = eigh(LowRank(factor))
         complete = eigen.vectors.shape[1] >= len(factor) - (constant is not None)
         return CentredBasis(eigen.values[::-1], np.asfortranarray(eigen.vectors[:, ::-1]), constant, complete)
-    require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {operator.shape[0]} rows", REMEDY)
+    if not eigh_fits(operator.shape[0]):
+        raise too_large(operator, tolerance)
     gram = np.asarray(to_numpy(operator.to_dense()), dtype=float)
     announce("eigendecomposition", operator, EIGH_WORK * operator.shape[0] ** 3)
     if constant is None:
@@ -60,7 +60,7 @@ def _thin_factor(operator: LinearOperator, tolerance: float) -> np.ndarray | Non
         return to_numpy(operator.factor).astype(float)
     n = operator.shape[0]
     if n > 100 and is_numpy(operator.like):
-        return pivoted_cholesky(operator, tolerance, max_rank=n // 4)
+        return pivoted_cholesky(operator, tolerance, max_rank=n // 4 if eigh_fits(n) else n)
     return None
 
 

@@ -10,17 +10,17 @@ import numpy as np
 
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.linalg.announcement import CHOLESKY_WORK, EIGH_WORK, announce
-from mercer.linalg.memory import require_memory
+from mercer.linalg.memory import beyond_budget, memory_budget
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
-from mercer.linalg.pivoted_cholesky import pivoted_cholesky
+from mercer.linalg.pivoted_cholesky import FACTOR_COPIES, estimated_rank, pivoted_cholesky
 
-__all__ = ["Eigen", "congruence", "eigh", "norm2", "scaled", "solve"]
+__all__ = ["Eigen", "congruence", "eigh", "eigh_fits", "norm2", "require_eigh", "scaled", "solve"]
 
 #: matrices of the size of the given one that are in memory during a factorisation
 EIGH_COPIES, CHOLESKY_COPIES = 3, 2
-REMEDY = "Use fewer rows, a smoother kernel (whose rank is smaller) or a larger tol, or solver='proximal_gradient'."
+REMEDY = "Use fewer rows, a smoother kernel (whose rank is smaller), or a larger alpha or tol."
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,8 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
     """Return the eigenpairs of a PSD operator, leaving out at most ``tolerance`` of its trace.
 
     On NumPy arrays, and with a positive tolerance, a pivoted Cholesky factorisation is tried first: when the numerical
-    rank is below ``max_rank_share`` times the size, the matrix is never formed.
+    rank is below ``max_rank_share`` times the size, the matrix is never formed. Where the matrix is too large for the
+    memory budget there is no other way: then any rank that fits will do, and a tolerance of 0 is one of rounding.
 
     Parameters
     ----------
@@ -56,16 +57,62 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
     max_rank_share : float, default=0.25
         Share of the size beyond which the dense decomposition is cheaper.
     """
-    n = operator.shape[0]
+    n, fits = operator.shape[0], eigh_fits(operator.shape[0])
+    tolerance = tolerance if fits else max(tolerance, _rounding(operator))
     if tolerance > 0 and n > 100 and is_numpy(operator.like):
-        factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n))
+        factor = pivoted_cholesky(operator, tolerance / 2, max_rank=int(max_rank_share * n) if fits else n)
         if factor is not None:
             return _eigen_of_factor(factor, tolerance / 2, already_left_out=tolerance / 2)
-    require_memory(EIGH_COPIES * operator.dense_bytes, f"An eigendecomposition of {n} rows", REMEDY)
-    matrix = operator.to_dense()
+    if not fits:
+        raise too_large(operator, tolerance / 2)
+    matrix = operator.own_dense()
     announce("eigendecomposition", operator, EIGH_WORK * n**3)
-    values, vectors = backend.eigh(matrix)
+    values, vectors = backend.eigh(matrix, overwrite=True)
     return _leading(values, vectors, tolerance)
+
+
+def eigh_fits(n: int) -> bool:
+    """Whether a dense eigendecomposition of n rows is within the memory budget."""
+    return EIGH_COPIES * 8 * n * n <= memory_budget()
+
+
+@singledispatch
+def require_eigh(operator: LinearOperator, tolerance: float) -> None:
+    """Refuse at once what :func:`eigh` clearly could not do within the memory budget, whatever it tried.
+
+    Where the dense decomposition fits nothing is computed; otherwise 64 columns say how large the rank is at least.
+    """
+    n = operator.shape[0]
+    if eigh_fits(n) or not is_numpy(operator.like):
+        return
+    tolerance = max(tolerance, _rounding(operator))
+    rank = estimated_rank(operator, tolerance / 2)
+    if FACTOR_COPIES * 8 * n * rank > memory_budget():
+        raise _beyond_budget(n, rank)
+
+
+@require_eigh.register
+def _(operator: LowRank, tolerance: float) -> None:
+    """A factor that is there fits."""
+
+
+def _rounding(operator: LinearOperator) -> float:
+    """The part of the trace that is rounding."""
+    return machine_epsilon(operator.like) * float(namespace(operator.like).sum(operator.diagonal()))
+
+
+def too_large(operator: LinearOperator, tolerance: float) -> UnsupportedError:
+    """Return the error for an eigenbasis that does not fit into the memory budget."""
+    n = operator.shape[0]
+    return _beyond_budget(n, estimated_rank(operator, tolerance) if is_numpy(operator.like) else n)
+
+
+def _beyond_budget(n: int, rank: float) -> UnsupportedError:
+    """Return the error with what would be needed: by a thin basis or, where that is less, by the dense matrix."""
+    rank = min(rank, n)
+    size = min(EIGH_COPIES * 8 * n * n, FACTOR_COPIES * 8 * n * rank)
+    what = f"An eigenbasis of a kernel matrix of {n} rows, of numerical rank {rank:.2g} or more,"
+    return beyond_budget(max(size, memory_budget()), what, REMEDY)
 
 
 @eigh.register
@@ -181,14 +228,16 @@ def scaled(operator: LinearOperator, factor: float) -> LinearOperator:
 def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
     """Return (K + shift·I)⁻¹ rhs for a PSD operator and a positive shift."""
     xp = namespace(rhs)
-    require_memory(CHOLESKY_COPIES * operator.dense_bytes, f"A factorisation of {operator.shape[0]} rows", REMEDY)
-    matrix = operator.to_dense()
+    if CHOLESKY_COPIES * operator.dense_bytes > memory_budget():  # then a thin factor or none
+        eigen = eigh(operator, 0.0)
+        return solve(LowRank(eigen.factor), shift, rhs)
+    matrix = operator.own_dense()
     announce("Cholesky factorisation", operator, CHOLESKY_WORK * operator.shape[0] ** 3)
-    return backend.cholesky_solve(
-        matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix)),
-        rhs,
-        overwrite=True,
-    )
+    if is_numpy(matrix):  # no other matrix of this size is made
+        np.einsum("ii->i", matrix)[...] += shift
+    else:
+        matrix = matrix + shift * xp.eye(matrix.shape[0], dtype=matrix.dtype, device=backend.device(matrix))
+    return backend.cholesky_solve(matrix, rhs, overwrite=True)
 
 
 @solve.register

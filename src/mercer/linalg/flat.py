@@ -9,7 +9,7 @@ import numpy as np
 from mercer.backend import device, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, scaled, solve
+from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, require_eigh, scaled, solve
 from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.memory import memory_budget
 from mercer.linalg.operators import PSD, Dense, LinearOperator
@@ -89,6 +89,9 @@ class FlatGram(Gram):
 
     def _decompose(self, tolerance: float) -> FlatSpectral:
         return FlatSpectral(eigh(self._operator, tolerance), self.array_shape, self._root())
+
+    def require_spectral(self, tolerance: float) -> None:
+        require_eigh(self._operator, tolerance)
 
     def features(self, tolerance: float, scale: float = 1.0, observed: Any = None) -> ThinFeatures:
         spectral: Any = self.spectral(tolerance)

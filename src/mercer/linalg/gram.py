@@ -125,6 +125,12 @@ class Gram(LinearOperator):
             return self._spectral[1]
         return self._decompose(tolerance)
 
+    def require_spectral(self, tolerance: float) -> None:
+        """Refuse at once a spectral form that clearly does not fit into the memory budget; cheap, and free if it does.
+
+        Forms that are not refused may still be, by :meth:`spectral`, which finds out by trying.
+        """
+
     def decomposed(self, tolerance: float) -> Gram:
         """Return the same Gram with its spectral form kept, for all requests that are not more exact."""
         if self._spectral is not None and self._spectral[0] <= tolerance:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.backend import device, is_numpy, namespace
 from mercer.exceptions import DataError
 from mercer.linalg.centred_basis import CentredBasis, centred_basis
-from mercer.linalg.eigen import congruence, eigh, norm2, scaled, solve
+from mercer.linalg.eigen import congruence, eigh, norm2, require_eigh, scaled, solve
 from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.kronecker_spectral import KroneckerSpectral
 from mercer.linalg.operators import PSD, Dense, LinearOperator
@@ -103,6 +103,10 @@ class Kronecker(Gram):
         left = eigh(self.left, tolerance / (2 * trace_right) if trace_right > 0 else 0.0)
         right = eigh(self.right, tolerance / (2 * trace_left) if trace_left > 0 else 0.0)
         return KroneckerSpectral(left, right, self._row_root, self._column_root)
+
+    def require_spectral(self, tolerance: float) -> None:
+        trace_right = self._traces()[1]
+        require_eigh(self.left, tolerance / (2 * trace_right) if trace_right > 0 else 0.0)
 
     def features(self, tolerance: float, scale: float = 1.0, observed: Any = None) -> ThinFeatures:
         spectral: Any = self.spectral(tolerance)

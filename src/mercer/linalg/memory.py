@@ -12,7 +12,7 @@ from pathlib import Path
 from mercer._params import check_number
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["BLOCK_BYTES", "in_words", "memory_budget", "memory_limit", "require_memory"]
+__all__ = ["BLOCK_BYTES", "beyond_budget", "in_words", "memory_budget", "memory_limit"]
 
 #: share of the memory of the machine that an operation may take
 MACHINE_SHARE = 0.5
@@ -59,14 +59,12 @@ def memory_limit(size: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-def require_memory(size: float, what: str, remedy: str) -> None:
-    """Refuse an operation that needs more bytes than the budget has."""
-    budget = memory_budget()
-    if size > budget:
-        raise UnsupportedError(
-            f"{what} would need {in_words(size)}, more than the memory budget of {in_words(budget)}. "
-            f"{remedy} (mercer.linalg.memory_limit sets another budget.)"
-        )
+def beyond_budget(size: float, what: str, remedy: str) -> UnsupportedError:
+    """Return the error for an operation that needs more bytes than the budget has."""
+    return UnsupportedError(
+        f"{what} would need {in_words(size)}, more than the memory budget of {in_words(memory_budget())}. "
+        f"{remedy} (mercer.linalg.memory_limit sets another budget.)"
+    )
 
 
 def in_words(size: float) -> str:

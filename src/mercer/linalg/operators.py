@@ -61,6 +61,10 @@ class LinearOperator(ABC):
         unit[index, 0] = 1.0
         return self.apply(unit)[:, 0]
 
+    def some_columns(self, indices: Any) -> Any:
+        """Return several columns, one in each row of an array."""
+        return namespace(self.like).stack([self.column(int(index)) for index in indices])
+
     def columns(self) -> Callable[[int], Any]:
         """Return :meth:`column` as a function, with what all columns have in common computed once."""
         return self.column
@@ -83,6 +87,10 @@ class LinearOperator(ABC):
                 "(or @), or pass a larger max_bytes."
             )
         return self._dense()
+
+    def own_dense(self) -> Any:
+        """Return :meth:`to_dense` as an array that the caller may write on."""
+        return namespace(self.like).asarray(self.to_dense(), copy=True)
 
     def stored(self, limit: int | None = None) -> LinearOperator:
         """Return the same operator with its matrix stored, where that takes at most ``limit`` bytes, else itself.
@@ -141,6 +149,9 @@ class Dense(LinearOperator):
 
     def column(self, index: int) -> Any:
         return self.matrix[:, index]
+
+    def some_columns(self, indices: Any) -> Any:
+        return self.matrix.T[indices, :]
 
     def stored(self, limit: int | None = None) -> LinearOperator:
         return self

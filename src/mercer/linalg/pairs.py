@@ -137,15 +137,19 @@ class PairGram(LinearOperator):
         return values if self.scale is None else values * self.scale * self.scale[index]
 
     def _dense(self):
-        left, right, nodes = self.inputs.to_dense(), self.points.operator.to_dense(), self.points.nodes
-        matrix = np.empty(self.shape, dtype=np.result_type(left, right))
-        for first in range(0, len(matrix), BLOCK_ROWS):  # two more matrices of this size are not made
+        left, right, nodes = self.inputs.to_dense(), self.points.operator, self.points.nodes
+        matrix = np.empty(self.shape, dtype=np.result_type(left, right.like))
+        for first in range(0, len(matrix), BLOCK_ROWS):  # no other matrix of this size is made
             block = slice(first, first + BLOCK_ROWS)
-            np.multiply(left[self.rows[block]][:, self.rows], right[nodes[block]][:, nodes], out=matrix[block])
+            sections = right.some_columns(nodes[block])
+            np.multiply(left[self.rows[block]][:, self.rows], sections[:, nodes], out=matrix[block])
         if self.scale is not None:
             matrix *= self.scale[:, None]
             matrix *= self.scale[None, :]
         return matrix
+
+    def own_dense(self) -> Any:
+        return self.to_dense()  # made anew at each call
 
     def factors(self, tolerance: float = 0.0) -> PairFactors | None:
         """Return thin factors of both Gram matrices that leave out at most ``tolerance`` of the trace of 𝐊.

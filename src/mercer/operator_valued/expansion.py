@@ -16,6 +16,7 @@ from mercer.kernels import Kernel
 from mercer.kernels.gram import BLOCK_BYTES, kernel_product
 from mercer.linalg import PSD, Dense, Gram, PairGram, PairKronecker
 from mercer.operator_valued.base import Expansion
+from mercer.operator_valued.landmarks import compress
 from mercer.operator_valued.representers import NodeRepresenters, Representers, output_gram
 
 __all__ = ["FeatureExpansion", "KernelExpansion", "ScatteredExpansion", "expand_rows", "pair_gram"]
@@ -69,14 +70,14 @@ class SeparableExpansion(Expansion):
 
 @dataclass(frozen=True, eq=False)
 class KernelExpansion(SeparableExpansion):
-    """h(x)(θ) = Σ_ij k_X(x, x_i) g_j(θ) A c_ij, over the training rows x_i.
+    """h(x)(θ) = Σ_ij k_X(x, x_i) g_j(θ) A c_ij, over the training rows x_i or landmarks among them.
 
     Parameters
     ----------
     kernel : Kernel
         k_X, with numbers for its parameters.
     X : array of shape (n, d)
-        Training rows, or their Gram matrix where the kernel is precomputed.
+        Training rows or landmarks, or their Gram matrix where the kernel is precomputed.
     coef : array of shape (n, m·p)
         c; columns (j, component), component last.
     representers : Representers
@@ -155,10 +156,12 @@ class FeatureExpansion(SeparableExpansion):
 def expand_rows(
     kernel: Kernel, X: Any, coef: Any, representers: Representers, n_components: int, output_matrix: Any
 ) -> SeparableExpansion:
-    """Return Σ_ij k_X(·, x_i) g_j A c_ij, in features of k_X where they are known."""
+    """Return Σ_ij k_X(·, x_i) g_j A c_ij, in features of k_X where they are known, and over few rows where these do."""
     kernel = kernel if kernel.adapted else kernel.adapt(X)
     if kernel.explicit:
         return FeatureExpansion(kernel, kernel.features(X).T @ coef, representers, n_components, output_matrix)
+    few = compress(kernel, X, coef)
+    X, coef = (X, coef) if few is None else few
     return KernelExpansion(kernel, X, coef, representers, n_components, output_matrix)
 
 

@@ -1,7 +1,7 @@
 """Algorithms for the one problem: each stops on the duality gap and says what it requires."""
 
 from mercer.solvers.admm import ADMM
-from mercer.solvers.auto import SOLVERS, Plan, explain, no_worse_than_null, plan, select
+from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_null, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
@@ -33,6 +33,7 @@ __all__ = [
     "SemismoothNewton",
     "Solver",
     "SolverResult",
+    "afford",
     "explain",
     "generalised_errors",
     "kernel_grid_errors",

@@ -14,7 +14,7 @@ from mercer.linalg import Spectral
 from mercer.losses.observed import node_mean
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.reduction import Reduced, first_share, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
 from mercer.solvers.ridge_step import RidgeStep
 from mercer.solvers.sweep import Sweep
 
@@ -75,6 +75,9 @@ class ADMM(Solver):
 
     def prepare(self, problem: DualProblem) -> DualProblem:
         return prepared(problem, first_share(problem, self.tol))
+
+    def afford(self, problem: DualProblem) -> None:
+        afford_basis(problem, self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         return self.run(problem, init, monitor)

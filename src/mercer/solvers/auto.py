@@ -25,7 +25,7 @@ from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import first_share, prepared
 from mercer.solvers.semismooth_newton import SemismoothNewton
 
-__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "explain", "no_worse_than_null", "plan", "select"]
+__all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "afford", "explain", "no_worse_than_null", "plan", "select"]
 
 #: solvers by the names that estimators accept
 SOLVERS: dict[str, type[Solver]] = {
@@ -204,6 +204,20 @@ def explain(problem: DualProblem, tol: float = 1e-4) -> str:
     width = max(len(rule.when) for rule in TABLE)
     rows = [f"{'->' if rule is chosen else '  '} {rule.when:<{width}}  {rule.solver.__name__}" for rule in TABLE]
     return "\n".join(rows)
+
+
+def afford(value: Any, problem: DualProblem, tol: float) -> None:
+    """Refuse at once a problem that clearly does not fit into the memory budget, whatever :func:`plan` would choose.
+
+    It decomposes nothing: a row of the table that depends on the rank counts as one that holds.
+    """
+    if isinstance(value, Solver):
+        value.afford(problem)
+    elif value == "auto":
+        rule = next(rule for rule in TABLE if rule.holds(problem, tol))
+        _make(rule.solver, tol, None).afford(problem)
+    elif isinstance(value, str) and value in SOLVERS:
+        _make(SOLVERS[value], tol, None).afford(problem)
 
 
 def _make(solver: type[Solver], tol: float, max_iter: int | None) -> Solver:

@@ -113,6 +113,12 @@ class Solver(Params, ABC):
         """
         return problem
 
+    def afford(self, problem: DualProblem) -> None:
+        """Refuse at once a problem that clearly does not fit into the memory budget, as λ or larger ones have it.
+
+        It costs next to nothing; ``solve`` finds out the rest by trying.
+        """
+
     def require_plain_intercept(self, problem: DualProblem) -> None:
         """Refuse slopes and intercepts other than those that are free at each node, for :meth:`check` to call."""
         if problem.has_slopes or (problem.intercept is not None and not problem.intercept.plain):

@@ -54,6 +54,10 @@ class ClosedForm(Solver):
             return problem
         return problem.with_gram(problem.gram.decomposed(0.0))
 
+    def afford(self, problem: DualProblem) -> None:
+        if not _iterative(problem):
+            problem.gram.require_spectral(0.0)
+
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         if _iterative(problem):
             goal = min(self.tol, CHEAP_GAP)

@@ -13,7 +13,7 @@ from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.reduction import Reduced, first_share, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
 
 __all__ = ["InteriorPoint"]
 
@@ -67,6 +67,9 @@ class InteriorPoint(Solver):
 
     def prepare(self, problem: DualProblem) -> DualProblem:
         return prepared(problem, first_share(problem, self.tol))
+
+    def afford(self, problem: DualProblem) -> None:
+        afford_basis(problem, self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:

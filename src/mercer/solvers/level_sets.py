@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.exceptions import UnsupportedError
 from mercer.linalg import PSD, Dense, LinearOperator, memory_budget, pivoted_cholesky
 from mercer.problems import DualProblem, Offsets
 from mercer.solvers.base import Interrupted, Monitor, Solver, SolverResult
 from mercer.solvers.stagnation import Stagnation
 
-__all__ = ["Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
+__all__ = ["EvaluatedRows", "Level", "LevelPath", "dual_array", "follow_levels", "gram_rows", "independent_levels"]
 
 #: pairs of coordinates between two looks at the gap
 CHECK_EVERY = 30
@@ -21,6 +21,10 @@ CHECK_EVERY = 30
 PAIRS_TO_HALVE, PAIRS_PER_ROW = 3000, 60
 #: bytes up to which rows of the kernel matrix are stored; beyond, those of a thin factor are faster to come by
 STORED_ROWS = 2**30
+#: columns of a thin factor up to which its rows cost less than those of the kernel
+FACTOR_RANK = 256
+#: rows up to which they are combined one by one, and not by a product with the whole matrix
+ONE_BY_ONE = 2000
 TINY = float(np.finfo(float).tiny)
 
 
@@ -31,7 +35,8 @@ class LevelPath(Solver):
     From one level to the next, δ shrinks by the ratio of the levels, and the mass that is then missing goes to the
     rows with the lowest scores: a start so near the solution that a few dozen pairs of coordinates suffice at most
     levels. Each pair is chosen with second-order information (Fan, Chen and Lin, 2005) and moved exactly. A step is
-    O(n); the kernel matrix is stored up to 1 GiB, and replaced by a thin factor beyond.
+    O(n); the kernel matrix is stored up to 1 GiB; beyond, it is replaced by a thin factor, or its rows are
+    evaluated when they are needed.
 
     Parameters
     ----------
@@ -217,6 +222,51 @@ class _DenseRows:
         return weights @ self.matrix[rows]
 
 
+class EvaluatedRows:
+    """Rows of a matrix that is not stored, evaluated when they are asked for; those of late are kept.
+
+    Parameters
+    ----------
+    gram : LinearOperator
+        The matrix.
+    size : int
+        Bytes that the rows that are kept may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg import Dense
+    >>> EvaluatedRows(Dense(np.diag([1.0, 2.0])), 2**10).row(1)
+    array([0., 2.])
+    """
+
+    def __init__(self, gram: LinearOperator, size: int) -> None:
+        self.gram, self.diagonal = gram, gram.diagonal()
+        self._column_of = gram.columns()
+        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._most = max(2, size // (8 * gram.shape[0]))
+
+    def row(self, index: int) -> np.ndarray:
+        index = int(index)
+        if index in self._kept:
+            self._kept.move_to_end(index)
+            return self._kept[index]
+        if len(self._kept) >= self._most:
+            self._kept.popitem(last=False)
+        self._kept[index] = self._column_of(index)
+        return self._kept[index]
+
+    def combine(self, rows: Any, weights: np.ndarray) -> np.ndarray:
+        spread = np.zeros((self.gram.shape[0], 1))
+        spread[rows, 0] = weights
+        if np.count_nonzero(spread) > ONE_BY_ONE:
+            return (self.gram @ spread)[:, 0]
+        total = np.zeros(len(spread))
+        for index in np.flatnonzero(spread).tolist():
+            total += spread[index, 0] * self.row(index)
+        return total
+
+
 class _FactorRows:
     """Rows of F Fᵀ."""
 
@@ -236,15 +286,10 @@ def stored_limit() -> int:
     return min(STORED_ROWS, memory_budget())
 
 
-def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows:
-    """Return access to rows of K: stored up to 1 GiB, by a thin factor that leaves out little beyond."""
+def gram_rows(gram: LinearOperator, accuracy: float) -> _DenseRows | _FactorRows | EvaluatedRows:
+    """Return access to rows of K: stored up to 1 GiB; beyond, by a thin factor or one by one."""
     n, limit = gram.shape[0], stored_limit()
     if 8 * n * n <= limit:
         return _DenseRows(np.ascontiguousarray(gram.to_dense(max_bytes=limit)))
-    factor = pivoted_cholesky(gram, accuracy * float(np.sum(gram.diagonal())), max_rank=limit // (8 * n))
-    if factor is None:
-        raise UnsupportedError(
-            f"LevelPath: the kernel matrix of {n} rows needs {8 * n * n / 2**30:.1f} GiB and has no thin factor. "
-            "Fit on a random subset of the rows, or take a smoother kernel."
-        )
-    return _FactorRows(factor)
+    factor = pivoted_cholesky(gram, accuracy * float(np.sum(gram.diagonal())), max_rank=FACTOR_RANK)
+    return EvaluatedRows(gram, limit) if factor is None else _FactorRows(factor)

@@ -10,7 +10,7 @@ from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem
 from mercer.solvers.base import Monitor, SolverResult
 
-__all__ = ["Reduced", "certified", "first_share", "prepared", "solve_reduced"]
+__all__ = ["Reduced", "afford_basis", "certified", "first_share", "prepared", "solve_reduced"]
 
 #: part of the kernel to leave out first, in units of tol: the error of predictions that it allows is that of the worst
 #: dual array (DualProblem.tolerance), far above what solutions have, and where it is not the basis is refined
@@ -48,6 +48,11 @@ def certified(problem: DualProblem, spectral: Spectral, A: Any, b: Any, tol: flo
         return certificate
     best = problem.certificate(A)
     return best if best.gap < certificate.gap else certificate
+
+
+def afford_basis(problem: DualProblem, tol: float) -> None:
+    """Refuse at once a problem whose first eigenbasis clearly does not fit into the memory budget."""
+    problem.gram.require_spectral(problem.tolerance(first_share(problem, tol)))
 
 
 def prepared(problem: DualProblem, share: float) -> DualProblem:

@@ -16,7 +16,7 @@ from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.box_primal import BoxPrimal
 from mercer.solvers.newton_system import NewtonSystem
 from mercer.solvers.proximal_point import ProximalPoint
-from mercer.solvers.reduction import Reduced, first_share, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
 from mercer.solvers.stagnation import Stagnation
 from mercer.solvers.sweep import Sweep
 
@@ -71,6 +71,9 @@ class SemismoothNewton(Solver):
 
     def prepare(self, problem: DualProblem) -> DualProblem:
         return prepared(problem, first_share(problem, self.tol))
+
+    def afford(self, problem: DualProblem) -> None:
+        afford_basis(problem, self.tol)
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
