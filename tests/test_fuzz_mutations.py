@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mercer.estimators.certified
+import mercer.estimators.infinite_task
 import mercer.estimators.level_sets
 from fuzz import check as checking
 from fuzz.contracts import check_part
@@ -172,7 +173,7 @@ def settings_in_fit(replace):
 
 
 def silent_failure(replace):
-    replace(CertifiedEstimator, "_warn", lambda original: lambda self, result, depth=1: None)
+    replace(mercer.estimators.infinite_task, "warn_of_gap", lambda original: lambda result, interrupted, depth: None)
 
 
 def overflow_within(replace):

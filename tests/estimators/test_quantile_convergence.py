@@ -21,7 +21,7 @@ X = RNG.uniform(size=(N, 2))
 Y = np.sin(5 * X[:, 0]) + X[:, 1] * RNG.normal(size=N)
 NEW = RNG.uniform(size=(15, 2))
 LEVELS = np.linspace(0.01, 0.99, 15)
-PINBALL_SOLVERS = ["interior_point", "admm", "proximal_gradient"]
+PINBALL_SOLVERS = ["semismooth_newton", "interior_point", "admm", "proximal_gradient"]
 
 
 @pytest.mark.parametrize("solver", PINBALL_SOLVERS)

@@ -12,7 +12,7 @@ from mercer.losses import EpsilonInsensitive, Huber, Pinball, Square
 from mercer.measures import Measure
 from mercer.operator_valued import MatrixValuedKernel
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, RidgePath, select
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, RidgePath, SemismoothNewton, select
 from mercer.testing import check_operator_valued_kernel
 
 PLANE = Measure(np.arange(2.0), np.array([0.7, 1.3]))
@@ -107,7 +107,7 @@ def test_solvers_that_need_a_product_say_so():
     problem = DualProblem(Gradients(2.0).bind(levels).gram(X), Pinball(), Y, levels, 0.02, S, True)
     with pytest.raises(UnsupportedError, match="a kernel that decomposes"):
         InteriorPoint().solve(problem)
-    assert isinstance(select(problem), ADMM)
+    assert isinstance(select(problem), SemismoothNewton)
     with pytest.raises(UnsupportedError, match="cross-validation by folds"):
         RidgePath(problem_of(Square()), [1.0])
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.problems.box_sums import balancing_shift
 
 
+@settings(max_examples=300)
 @given(st.integers(0, 10**6))
 def test_the_sums_are_right(seed):
     rng = np.random.default_rng(seed)

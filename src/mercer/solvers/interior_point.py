@@ -75,12 +75,13 @@ class InteriorPoint(Solver):
         def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
             if spectral.rank > self.max_rank:
                 raise self.refuse(f"the product of the numerical ranks is {spectral.rank}", "Use ADMM.")
-            return self._iterate(problem, _CentralPath(problem, spectral, A), n_iter, monitor)
+            return self.iterate(problem, spectral, A, n_iter, monitor)
 
         return solve_reduced(problem, init, monitor, iterate)
 
-    def _iterate(self, problem: DualProblem, state: _CentralPath, n_iter: int, monitor: Monitor) -> Reduced:
+    def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Follow the central path until the gap in the eigenbases is within 90 % of tol, or steps fail."""
+        state = _CentralPath(problem, spectral, init)
         best, best_seen, b, lowest, since = None, None, None, np.inf, 0
         while True:
             A = problem.feasible(state.A.astype(problem.Y.dtype, copy=False))

@@ -14,6 +14,7 @@ from mercer.problems import DualProblem
 from mercer.solvers.admm import ADMM
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.box_primal import BoxPrimal
+from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.newton_system import NewtonSystem
 from mercer.solvers.proximal_point import ProximalPoint
 from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
@@ -36,6 +37,8 @@ FIRST_KAPPA, SHRINK = 0.03, 0.25
 SHARE_OF_TOL, SHARE_OF_GAP = 0.3, 0.1
 #: Newton steps for one proximal point, and many of them
 MOST_STEPS, MANY_STEPS = 40, 25
+#: products of ranks up to which the interior-point method goes on where Newton steps fail
+SMALL_RANK = 600
 #: proximal points that may fail to make the gap smaller, and Newton steps in which it has to halve
 PATIENCE, STEPS_TO_HALVE_A_GAP = 6, 300
 
@@ -113,9 +116,19 @@ class SemismoothNewton(Solver):
         return looks.reduced(n_iter)
 
     def _hand_over(self, looks: _Looks, spectral: Spectral, n_iter: int) -> Reduced:
-        """Let ADMM go on, whose steps magnify no rounding errors; return the better one of both."""
-        best = looks.reduced(n_iter)
-        other = ADMM(self.tol, self.max_iter).iterate(looks.primal.problem, spectral, best.A, n_iter, looks.monitor)
+        """Let another solver go on; return the better one of both.
+
+        Data that can be fitted nearly perfectly have as many free entries as there are, and the interior-point method
+        is good at that where the rank is small. The steps of ADMM magnify no rounding errors.
+        """
+        best, problem = looks.reduced(n_iter), looks.primal.problem
+        balanced = problem.intercept is None or problem.intercept.balanced
+        small = balanced and problem.gram.decomposes and spectral.rank <= SMALL_RANK
+        if small:
+            most = min(self.max_iter, n_iter + InteriorPoint.max_iter)
+            other = InteriorPoint(self.tol, most).iterate(problem, spectral, None, n_iter, looks.monitor)
+        else:
+            other = ADMM(self.tol, self.max_iter).iterate(problem, spectral, best.A, n_iter, looks.monitor)
         return other if other.visible_gap < best.visible_gap else best._replace(n_iter=other.n_iter, stalled=True)
 
     def _warm_start(
