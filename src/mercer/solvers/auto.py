@@ -38,7 +38,10 @@ SOLVERS: dict[str, type[Solver]] = {
 }
 
 #: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
-FEW_ROWS = 1000
+FEW_ROWS = 600
+#: steps of the proximal gradient method in units of the root of the condition number, measured, and the least gap that
+#: losses unlike the square loss reach in so many
+STEPS_LIKE_SQUARE, STEPS_OF_OTHERS, LEAST_GAP = 7.0, 25.0, 1e-5
 #: rows from which the condition number and the rank of a Gram matrix are guessed
 SAMPLE = 200
 #: operations of products in units of those of a decomposition up to which they are taken: products run faster
@@ -119,19 +122,22 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     """Whether the few products of a proximal gradient method cost less than an eigendecomposition.
 
     The dual of a loss like the square loss has a condition number of 1 + ‖𝐊‖/(λn) =: C, and about 7√C accelerated steps
-    stand against an eigendecomposition (``Gram.costs``), unless the input Gram is of low rank. C and the decay of the
-    spectrum are those of a sample of the rows.
+    stand against an eigendecomposition (``Gram.costs``), unless the input Gram is of low rank. Other losses have the
+    unit of the problem in place of 1, and take more steps. C and the decay of the spectrum are those of a sample of the
+    rows.
     """
-    n = problem.shape[0]
-    if not like_square(problem) or problem.fit_intercept or n <= FEW_ROWS:
+    n, quick = problem.shape[0], like_square(problem)
+    plain = problem.intercept is None or (problem.intercept.plain and problem.loss.pointwise)  # else proxes are dear
+    if not plain or problem.has_slopes or n <= FEW_ROWS or (not quick and tol < LEAST_GAP):
         return False
     values = problem.gram.sample_spectrum(SAMPLE)
     if values is None:
         return False
-    condition = 1 + problem.scale * float(values[-1]) * n / SAMPLE
+    size = problem.scale * float(values[-1]) * n / SAMPLE
+    condition, steps = (1 + size, STEPS_LIKE_SQUARE) if quick else (1 + size / problem.unit, STEPS_OF_OTHERS)
     slow_decay = float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
     costs = problem.gram.costs
-    return slow_decay and 7 * math.sqrt(condition) * costs.product <= DECOMPOSITION_SHARE * costs.decomposition
+    return slow_decay and steps * math.sqrt(condition) * costs.product <= DECOMPOSITION_SHARE * costs.decomposition
 
 
 TABLE: tuple[Rule, ...] = (
@@ -141,8 +147,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
     Rule("box dual, and not like the square loss on a grid", SemismoothNewton, _box),
-    Rule("like the square loss, λ and rank large, no intercept", ProximalGradient, _well_conditioned),
     Rule("anything else", ADMM, lambda problem, tol: True),
 )
 
@@ -162,8 +168,8 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
+    λ and rank large, no intercept beside norms            ProximalGradient
     box dual, and not like the square loss on a grid       SemismoothNewton
-    like the square loss, λ and rank large, no intercept   ProximalGradient
     anything else                                          ADMM
     ====================================================== ================
 
