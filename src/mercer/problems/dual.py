@@ -327,8 +327,8 @@ class DualProblem:
     def conjugate_prox(self, Z: Any, t: float) -> Any:
         """Return the prox of t·Σ_i L_i*(−a_i), on the observed entries and under the constraint of the intercept."""
         box = self.box if t == 0 else None  # a mere projection, many times over for a root
-        bounded = box is not None and is_numpy(Z) and bool(np.all(np.isfinite(box.upper - box.lower)))
-        if bounded and self.intercept is not None and self.intercept.separable:
+        separable = self.intercept is not None and self.intercept.separable and is_numpy(Z)
+        if separable and box is not None and bool(np.all(np.isfinite(box.upper - box.lower))):
             return self._balanced(Z, box)
 
         def prox(array):

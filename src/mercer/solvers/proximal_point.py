@@ -107,7 +107,8 @@ class ProximalPoint:
         dV *= -1 / self.steepness
         before = float(np.vdot(self.G, dC) + self.g @ db)
         self.n_steps += 1
-        if not (np.isfinite(before) and before < 0) or self._crawls(self.n_steps, -before):
+        finite = np.isfinite(before) and bool(np.all(np.isfinite(dV)))
+        if not finite or before >= 0 or self._crawls(self.n_steps, -before):
             return False
         self.C, self.b = C + dC, b + db
         self._arrive(V + dV)

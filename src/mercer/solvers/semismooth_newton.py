@@ -50,7 +50,7 @@ class SemismoothNewton(Solver):
     Pinball, hinge, their Moreau smoothings and the losses of level sets have duals on a box, and at their optima most
     entries are at a bound. Some sweeps of ADMM find out which, roughly; then the dual is maximised less (κ/2)‖a − ā‖²,
     whose primal is smooth and piecewise quadratic, by Newton steps of the size of the set of free entries (or of the
-    rank, where that is cheaper); ā moves to the maximiser, and κ falls by a quarter, until the gap is within ``tol``.
+    rank, where that is cheaper); ā moves to the maximiser, and κ falls to a quarter, until the gap is within ``tol``.
     A few steps do, whatever λ (Li, Sun and Toh, 2018, on related problems).
 
     Parameters
@@ -102,7 +102,9 @@ class SemismoothNewton(Solver):
         while point is not None:
             aim, steps = looks.aim, 0
             while steps < MOST_STEPS and n_iter < self.max_iter and (not steps or point.inexactness > aim):
-                if monitor.must_stop() or not point.step():
+                with np.errstate(over="ignore", invalid="ignore"):  # such steps are not taken
+                    leads_on = not monitor.must_stop() and point.step()
+                if not leads_on:
                     break
                 steps, n_iter = steps + 1, n_iter + 1
             if looks.done(point.A, point.b, n_iter):
@@ -144,9 +146,13 @@ class SemismoothNewton(Solver):
         while True:
             n_iter += 1
             look = n_iter >= min(following, self.max_iter) or looks.monitor.must_stop()
-            sweep.step(T, measure=look)
+            with np.errstate(over="ignore", invalid="ignore"):  # where rounding makes the iteration diverge
+                sweep.step(T, measure=look)
             if not look:
                 continue
+            if not np.all(np.isfinite(T)):
+                looks.done(problem.null_array, problem.null_model[1], n_iter)
+                return None, n_iter
             n_free = int(np.count_nonzero(primal.free(sweep.Z)))
             worth = NEWTON_STEPS_WORTH * system.cost(n_free) / (SWEEP * primal.pass_cost)
             may_do = self.tol >= SWEEPS_MAY_DO or (n_iter >= MANY_SWEEPS and worth > 1.5 * n_iter)
