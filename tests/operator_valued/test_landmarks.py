@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Precomputed
+from mercer.operator_valued import landmarks
 from mercer.operator_valued.expansion import Expansion, expand_rows
 from mercer.operator_valued.landmarks import compress
 from mercer.operator_valued.representers import NodeRepresenters
 
 RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch):
+    monkeypatch.setattr(landmarks, "ALL_KEPT", 2000)
+
+
 REPRESENTERS = NodeRepresenters(Gaussian(5.0), np.linspace(0, 1, 3)[:, None])
 
 

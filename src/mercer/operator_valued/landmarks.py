@@ -15,8 +15,8 @@ from mercer.linalg import pivoted_factor
 
 __all__ = ["Landmarks", "compress"]
 
-#: rows below which sums over all of them are kept as they are, to the last digit
-ALL_KEPT = 2000
+#: rows below which sums over all of them are kept as they are, to the last digit: looking for landmarks takes time
+ALL_KEPT = 20_000
 #: rows among which landmarks are looked for at a time, and how often rows that they miss are added
 CANDIDATE_ROWS, SEARCHES = 2000, 4
 #: largest number of landmarks, as a share of the rows and in any case
@@ -56,7 +56,7 @@ def compress(kernel: Kernel, X: Any, coef: Any) -> Landmarks | None:
     kernel : Kernel
         k, with numbers for its parameters.
     X : array of shape (n, d)
-        Rows; fewer than 2 000 of them, or arrays other than NumPy's, are left alone.
+        Rows; fewer than 20 000 of them, or arrays other than NumPy's, are left alone.
     coef : array of shape (n, q)
         c.
     """
