@@ -13,8 +13,8 @@ from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.losses.observed import node_mean
 from mercer.problems import Certificate, DualProblem
-from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
+from mercer.solvers.base import Monitor
+from mercer.solvers.reduction import Reduced, ReducedSolver
 from mercer.solvers.ridge_step import RidgeStep
 from mercer.solvers.sweep import Sweep
 
@@ -29,7 +29,7 @@ SLOW = {"first": 10, "share": 5}
 
 
 @dataclass(eq=False, repr=False)
-class ADMM(Solver):
+class ADMM(ReducedSolver):
     """Alternate a ridge step and the prox of the conjugate loss: the workhorse.
 
     With T the running array, one step is z = prox_{g/ρ}(T), α = ridge(2z − T), T ← T + relaxation·(α − z), where g is
@@ -72,23 +72,6 @@ class ADMM(Solver):
                 f"{problem.loss!r} defines none",
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
-
-    def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, first_share(problem, self.tol))
-
-    def afford(self, problem: DualProblem) -> None:
-        afford_basis(problem, self.tol)
-
-    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        return self.run(problem, init, monitor)
-
-    def run(self, problem: DualProblem, init: Any, monitor: Monitor, n_iter: int = 0) -> SolverResult:
-        """Solve for the solver that the monitor belongs to, which has spent ``n_iter`` of the iterations already."""
-
-        def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
-            return self.iterate(problem, spectral, A, n_iter, monitor)
-
-        return solve_reduced(problem, init, monitor, iterate, n_iter)
 
     def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""

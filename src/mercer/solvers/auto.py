@@ -38,7 +38,7 @@ SOLVERS: dict[str, type[Solver]] = {
 }
 
 #: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
-FEW_ROWS = 600
+FEW_ROWS = 1000
 #: steps of the proximal gradient method in units of the root of the condition number, measured, and the least gap that
 #: losses unlike the square loss reach in so many
 STEPS_LIKE_SQUARE, STEPS_OF_OTHERS, LEAST_GAP = 7.0, 25.0, 1e-5

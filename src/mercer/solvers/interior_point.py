@@ -12,8 +12,8 @@ from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
-from mercer.solvers.base import Monitor, Solver, SolverResult
-from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
+from mercer.solvers.base import Monitor
+from mercer.solvers.reduction import Reduced, ReducedSolver
 
 __all__ = ["InteriorPoint"]
 
@@ -24,7 +24,7 @@ CENTRALITY_CORRECTIONS = 2
 
 
 @dataclass(eq=False, repr=False)
-class InteriorPoint(Solver):
+class InteriorPoint(ReducedSolver):
     """Predictor–corrector steps with centrality corrections for duals with bounds.
 
     Pinball, hinge, their Moreau smoothings and pointwise Huber have such duals. With thin factors Φ (n, r) and
@@ -65,22 +65,10 @@ class InteriorPoint(Solver):
         if not problem.gram.decomposes:
             raise self.refuse(f"the Gram operator is {problem.gram!r}", "Use ADMM.")
 
-    def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, first_share(problem, self.tol))
-
-    def afford(self, problem: DualProblem) -> None:
-        afford_basis(problem, self.tol)
-
-    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
-            if spectral.rank > self.max_rank:
-                raise self.refuse(f"the product of the numerical ranks is {spectral.rank}", "Use ADMM.")
-            return self.iterate(problem, spectral, A, n_iter, monitor)
-
-        return solve_reduced(problem, init, monitor, iterate)
-
     def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Follow the central path until the gap in the eigenbases is within 90 % of tol, or steps fail."""
+        if spectral.rank > self.max_rank:
+            raise self.refuse(f"the product of the numerical ranks is {spectral.rank}", "Use ADMM.")
         state = _CentralPath(problem, spectral, init)
         best, best_seen, b, lowest, since = None, None, None, np.inf, 0
         while True:

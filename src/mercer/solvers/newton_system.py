@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
@@ -16,6 +16,15 @@ __all__ = ["NewtonSystem"]
 LEFT_OUT_OF_CROSS = 1e-4
 #: damping of an intercept at nodes without free entries, where its slope is all that is known, and elsewhere
 DAMPED, UNDAMPED = 1.0, 1e-12
+
+
+class _Free(NamedTuple):
+    """The free entries M."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    root: np.ndarray  #: D = √ω
+    design: np.ndarray | None  #: D Eᵀ, shape (|M|, k), where there is an intercept
 
 
 class NewtonSystem:
@@ -65,16 +74,17 @@ class NewtonSystem:
         self, rows: np.ndarray, columns: np.ndarray, kappa: float, G: np.ndarray, g: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return ω δa on the free entries (rows, columns), and δb; None where rounding makes a system indefinite."""
-        primal = self.primal
         if not len(rows):
             return np.zeros(0, dtype=G.dtype), -g * kappa / self._damping(columns, kappa, DAMPED)
-        root = np.sqrt(primal.problem.sample_weight[rows] * self.weights[columns]).astype(G.dtype, copy=False)
-        design = self._design(columns, root)
         form = self._primal if self._primal_cost(len(rows)) < self._dual_cost(len(rows)) else self._dual
-        return form(rows, columns, root, kappa, design, G, g)
+        return form(self._free(rows, columns), kappa, G, g)
+
+    def _free(self, rows: np.ndarray, columns: np.ndarray) -> _Free:
+        problem = self.primal.problem
+        root = np.sqrt(problem.sample_weight[rows] * self.weights[columns]).astype(problem.Y.dtype, copy=False)
+        return _Free(rows, columns, root, self._design(columns, root))
 
     def _design(self, columns: np.ndarray, root: np.ndarray) -> np.ndarray | None:
-        """Return D Eᵀ on the free entries, shape (|M|, k)."""
         intercept = self.primal.intercept
         if intercept is None:
             return None
@@ -95,17 +105,8 @@ class NewtonSystem:
         empty = np.bincount(columns, minlength=len(self.weights)) == 0
         return self.primal.penalty + np.where(empty, DAMPED, size) * self.weights / kappa
 
-    def _dual(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        root: np.ndarray,
-        kappa: float,
-        design: np.ndarray | None,
-        G: np.ndarray,
-        g: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        primal, size = self.primal, len(rows)
+    def _dual(self, free: _Free, kappa: float, G: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        primal, (rows, columns, root, design) = self.primal, free
         if self._gathers:
             matrix = primal.problem.gram.entries(rows, columns)
             matrix *= primal.problem.scale
@@ -113,7 +114,7 @@ class NewtonSystem:
             matrix = primal.spectral.entry_block(rows, columns)
             matrix *= primal.problem.scale * root[:, None]
             matrix *= root
-        matrix.flat[:: size + 1] += kappa
+        matrix.flat[:: len(rows) + 1] += kappa
         target = root * primal.lifted_entries(G, rows, columns)
         factor = _cholesky(matrix)
         if factor is None:
@@ -127,17 +128,8 @@ class NewtonSystem:
         delta = positive_solver(inner, np.finfo(inner.dtype).eps * float(inner.trace()))(E.T @ z - g)
         return root * _back(factor, (z - E @ delta)[:, None])[:, 0], delta
 
-    def _primal(
-        self,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        root: np.ndarray,
-        kappa: float,
-        design: np.ndarray | None,
-        G: np.ndarray,
-        g: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        primal = self.primal
+    def _primal(self, free: _Free, kappa: float, G: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        primal, (rows, columns, root, design) = self.primal, free
         F = primal.spectral.entry_features(rows, columns, self.cross)  # (p, |M|)
         F *= root * np.sqrt(primal.problem.scale / kappa)
         (syrk,) = get_blas_funcs(("syrk",), (F,))

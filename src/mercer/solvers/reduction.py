@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from mercer.linalg import Spectral
 from mercer.problems import Certificate, DualProblem
-from mercer.solvers.base import Monitor, SolverResult
+from mercer.solvers.base import Monitor, Solver, SolverResult
 
-__all__ = ["Reduced", "afford_basis", "certified", "first_share", "prepared", "solve_reduced"]
+__all__ = ["Reduced", "ReducedSolver", "certified", "first_share", "prepared"]
 
 #: part of the kernel to leave out first, in units of tol: the error of predictions that it allows is that of the worst
 #: dual array (DualProblem.tolerance), far above what solutions have, and where it is not the basis is refined
@@ -50,11 +50,6 @@ def certified(problem: DualProblem, spectral: Spectral, A: Any, b: Any, tol: flo
     return best if best.gap < certificate.gap else certificate
 
 
-def afford_basis(problem: DualProblem, tol: float) -> None:
-    """Refuse at once a problem whose first eigenbasis clearly does not fit into the memory budget."""
-    problem.gram.require_spectral(problem.tolerance(first_share(problem, tol)))
-
-
 def prepared(problem: DualProblem, share: float) -> DualProblem:
     """Return the problem with a spectral form of its Gram operator that leaves out too little to matter.
 
@@ -63,40 +58,43 @@ def prepared(problem: DualProblem, share: float) -> DualProblem:
     return problem.with_gram(problem.gram.stored(STORED_AT_ONCE).decomposed(problem.tolerance(share)))
 
 
-def solve_reduced(
-    problem: DualProblem,
-    init: Any,
-    monitor: Monitor,
-    iterate: Callable[[DualProblem, Spectral, Any, int], Reduced],
-    n_iter: int = 0,
-) -> SolverResult:
-    """Run ``iterate(problem, spectral, A, n_iter)`` on thinner, then thicker eigenbases until the exact gap is in tol.
+class ReducedSolver(Solver):
+    """A solver that works in thin eigenbases, which are refined until the gap with the whole kernel is within tol.
 
-    Parameters
-    ----------
-    problem : DualProblem
-        The problem with the whole kernel.
-    init : array of shape (n, m) or None
-        Where to start.
-    monitor : Monitor
-        Of the solver at work.
-    iterate : callable
-        Solves in the given eigenbases, from A (or None) and a count of iterations, to somewhat below tol.
-    n_iter : int, default=0
-        Iterations that were spent before.
+    A subclass gives :meth:`iterate`.
     """
-    tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
-    share, A, least_left_out = first_share(problem, tol), init, math.inf
-    certificate: Certificate | None = None
-    while True:
-        problem = prepared(problem, share)
-        if certificate is not None and monitor.must_stop():  # a thinner basis has given a model already
-            return monitor.result(A, certificate, n_iter)
-        spectral = problem.gram.spectral(problem.tolerance(share))
-        A, n_iter, reduced_gap, stalled, b = iterate(problem, spectral, A, n_iter)
-        certificate = certified(problem, spectral, A, b, tol)
-        blame_reduction = certificate.visible_gap > tol >= reduced_gap
-        finer = 0 < spectral.left_out < least_left_out  # than the one before: rounding sets an end to that
-        if not (blame_reduction and finer) or n_iter >= max_iter or monitor.must_stop():
-            return monitor.result(A, certificate, n_iter, "stalled" if stalled or blame_reduction else None)
-        share, least_left_out = 1e-2 * share, spectral.left_out
+
+    def prepare(self, problem: DualProblem) -> DualProblem:
+        return prepared(problem, first_share(problem, self.tol))
+
+    def afford(self, problem: DualProblem) -> None:
+        """Refuse at once a problem whose first eigenbasis clearly does not fit into the memory budget."""
+        problem.gram.require_spectral(problem.tolerance(first_share(problem, self.tol)))
+
+    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        return self.run(problem, init, monitor)
+
+    @abstractmethod
+    def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
+        """Solve in the given eigenbases, from an array (or None) and a count of iterations, to somewhat below tol."""
+
+    def run(self, problem: DualProblem, init: Any, monitor: Monitor, n_iter: int = 0) -> SolverResult:
+        """Solve for the solver that the monitor belongs to, which has spent ``n_iter`` of the iterations already.
+
+        Bases are thin first, then thicker.
+        """
+        tol, max_iter = monitor.solver.tol, monitor.solver.max_iter
+        share, A, least_left_out = first_share(problem, tol), init, math.inf
+        certificate: Certificate | None = None
+        while True:
+            problem = prepared(problem, share)
+            if certificate is not None and monitor.must_stop():  # a thinner basis has given a model already
+                return monitor.result(A, certificate, n_iter)
+            spectral = problem.gram.spectral(problem.tolerance(share))
+            A, n_iter, reduced_gap, stalled, b = self.iterate(problem, spectral, A, n_iter, monitor)
+            certificate = certified(problem, spectral, A, b, tol)
+            blame_reduction = certificate.visible_gap > tol >= reduced_gap
+            finer = 0 < spectral.left_out < least_left_out  # than the one before: rounding sets an end to that
+            if not (blame_reduction and finer) or n_iter >= max_iter or monitor.must_stop():
+                return monitor.result(A, certificate, n_iter, "stalled" if stalled or blame_reduction else None)
+            share, least_left_out = 1e-2 * share, spectral.left_out

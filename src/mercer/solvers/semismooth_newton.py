@@ -12,12 +12,12 @@ from mercer.backend import require_numpy
 from mercer.linalg import Spectral
 from mercer.problems import DualProblem
 from mercer.solvers.admm import ADMM
-from mercer.solvers.base import Monitor, Solver, SolverResult
+from mercer.solvers.base import Monitor
 from mercer.solvers.box_primal import BoxPrimal
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.newton_system import NewtonSystem
 from mercer.solvers.proximal_point import ProximalPoint
-from mercer.solvers.reduction import Reduced, afford_basis, first_share, prepared, solve_reduced
+from mercer.solvers.reduction import Reduced, ReducedSolver
 from mercer.solvers.stagnation import Stagnation
 from mercer.solvers.sweep import Sweep
 
@@ -44,7 +44,7 @@ PATIENCE, STEPS_TO_HALVE_A_GAP = 6, 300
 
 
 @dataclass(eq=False, repr=False)
-class SemismoothNewton(Solver):
+class SemismoothNewton(ReducedSolver):
     """Proximal points of a box dual, each by Newton steps that look at its free entries only.
 
     Pinball, hinge, their Moreau smoothings and the losses of level sets have duals on a box, and at their optima most
@@ -72,19 +72,7 @@ class SemismoothNewton(Solver):
         if problem.box is None:
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
 
-    def prepare(self, problem: DualProblem) -> DualProblem:
-        return prepared(problem, first_share(problem, self.tol))
-
-    def afford(self, problem: DualProblem) -> None:
-        afford_basis(problem, self.tol)
-
-    def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
-        def iterate(problem: DualProblem, spectral: Spectral, A: Any, n_iter: int) -> Reduced:
-            return self._iterate(problem, spectral, A, n_iter, monitor)
-
-        return solve_reduced(problem, init, monitor, iterate)
-
-    def _iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
+    def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""
         if not spectral.rank:  # all functions are 0, and nothing but an intercept is to be found
             return ADMM(self.tol, self.max_iter).iterate(problem, spectral, init, n_iter, monitor)
