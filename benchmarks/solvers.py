@@ -2,6 +2,7 @@
 
     python benchmarks/solvers.py             # about 15 minutes on one core; rewrites docs/solvers.md
     python benchmarks/solvers.py --quick     # a tenth of the problems, writes no page
+    python benchmarks/solvers.py --times benchmarks/results/solvers.json    # other choices, times as they were measured
 
 Problems differ in what is learned (quantiles, costs, M-quantiles, expectiles, robust curves, coupled level sets, slopes
 that cost or must not be negative), in n, m, the number of columns, λ, the gap and the intercept. Each solver that takes
@@ -119,13 +120,14 @@ def seconds(solver: Any, make: Callable[[], DualProblem], limit: float) -> tuple
     return best, status
 
 
-def measure_all(quick: bool, limit: float) -> list[dict[str, Any]]:
+def measure_all(quick: bool, limit: float, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return settings, times and choices of all problems; times of ``known`` rows are taken from there."""
     rows = []
-    for settings, make, tol in grid(quick):
+    for number, (settings, make, tol) in enumerate(grid(quick)):
         problem = make()
         chosen = type(select(problem, tol)).__name__
-        times = {}
-        for kind in SOLVERS:
+        times = known[number]["seconds"] if known else {}
+        for kind in () if known else SOLVERS:
             solver = kind(tol=tol)
             try:
                 solver.check(problem)
@@ -185,12 +187,14 @@ def page(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the problems, and no page")
+    parser.add_argument("--times", type=Path, help="what an earlier run has written, to judge choices anew")
     parser.add_argument("--limit", type=float, default=5.0, help="CPU seconds after which a solver is stopped")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "solvers.json")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = measure_all(options.quick, options.limit)
+        known = [] if options.times is None else json.loads(options.times.read_text())
+        rows = measure_all(options.quick, options.limit, known)
     print("\n".join(summarise(rows)))
     print(f"good: {sum(row['ratio'] <= GOOD for row in rows)} of {len(rows)}")
     options.output.parent.mkdir(parents=True, exist_ok=True)

@@ -38,10 +38,12 @@ SOLVERS: dict[str, type[Solver]] = {
 }
 
 #: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
-FEW_ROWS = 1000
+FEW_ROWS = 900
 #: steps of the proximal gradient method in units of the root of the condition number, measured, and the least gap that
 #: losses unlike the square loss reach in so many
-STEPS_LIKE_SQUARE, STEPS_OF_OTHERS, LEAST_GAP = 7.0, 25.0, 1e-5
+STEPS_LIKE_SQUARE, STEPS_OF_OTHERS, LEAST_GAP = 7.0, 60.0, 1e-5
+#: curvature of a box dual, in units of typical residual over typical dual variable, above which ADMM takes few steps
+CURVED = 0.1
 #: rows from which the condition number and the rank of a Gram matrix are guessed
 SAMPLE = 200
 #: operations of products in units of those of a decomposition up to which they are taken: products run faster
@@ -102,8 +104,11 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
 
 
 def _box(problem: DualProblem, tol: float) -> bool:
-    """Whether the dual is a quadratic on a box, and the loss not so like the square loss that ADMM takes few steps."""
-    return problem.box is not None and not (like_square(problem) and problem.measure.observed is None)
+    """Whether the dual is a quadratic on a box, and not so curved (the loss so smooth) that ADMM takes few steps."""
+    if problem.box is None:
+        return False
+    curved = like_square(problem) or problem.box.curvature > CURVED * problem.unit
+    return not curved or problem.measure.observed is not None or problem.has_slopes
 
 
 def _strict_slopes(problem: DualProblem, tol: float) -> bool:
@@ -148,7 +153,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
     Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
-    Rule("box dual, and not like the square loss on a grid", SemismoothNewton, _box),
+    Rule("box dual of little curvature, or with missing values", SemismoothNewton, _box),
     Rule("anything else", ADMM, lambda problem, tol: True),
 )
 
@@ -169,15 +174,15 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
     λ and rank large, no intercept beside norms            ProximalGradient
-    box dual, and not like the square loss on a grid       SemismoothNewton
+    box dual of little curvature, or with missing values   SemismoothNewton
     anything else                                          ADMM
     ====================================================== ================
 
     "Level sets" are those of a :func:`~mercer.problems.level_set_problem`, "slopes" those of a
     :func:`~mercer.problems.monotone_problem`. "Medium rank" means a product of the numerical ranks of the two Gram
-    matrices of at most 3 000. Losses "like the square loss" (Huber, ε-ridge) take ADMM tens of steps only, so that
-    those with a box dual and no missing values are left to it; λ is "large" where a few products with the Gram matrix
-    cost less than its eigendecomposition.
+    matrices of at most 3 000. Losses like the square loss (Huber, ε-ridge) and smooth ones (M-quantiles), whose duals
+    have "curvature", take ADMM tens of steps only; λ is "large" where a few products with the Gram matrix cost less
+    than its eigendecomposition.
 
     Parameters
     ----------
