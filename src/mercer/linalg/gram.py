@@ -100,7 +100,9 @@ class Gram(LinearOperator):
 
     def inner(self, left: Any, right: Any) -> float:
         """Return Σ_ij s_i w_j A_ij B_ij."""
-        return float(namespace(left).sum(self.whiten(left) * self.whiten(right)))
+        xp, product = namespace(left), left * right
+        rows = xp.sum(product, axis=1) if self._column_root is None else product @ self._column_root**2
+        return float(xp.sum(rows) if self._row_root is None else (self._row_root**2) @ rows)
 
     def sizes(self) -> tuple[Any, Any]:
         """Return r (n,) and c (m,) with |K_(ij)(kl)| ≤ r_i c_j r_k c_l, for the kernel without weights."""

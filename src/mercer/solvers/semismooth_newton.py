@@ -151,7 +151,7 @@ class SemismoothNewton(ReducedSolver):
             if n_iter >= worth:
                 break
             sweep.rebalance(T)
-            following = min(n_iter + max(10, n_iter // 5), max(math.ceil(worth), n_iter + 10))
+            following = min(n_iter + max(10, n_iter // 5), max(math.ceil(worth), n_iter + 4))
         N, nu = sweep.ridge.correction(sweep.coordinates, sweep.total)
         C = sweep.rho * N / primal.root
         b = problem.null_model[1] if nu is None else sweep.rho * nu
