@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from mercer.backend import device, namespace
+import numpy as np
+
+from mercer.backend import device, is_numpy, namespace
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.linalg.memory import memory_budget
 
@@ -155,6 +157,9 @@ class Dense(LinearOperator):
 
     def stored(self, limit: int | None = None) -> LinearOperator:
         return self
+
+    def sample_spectrum(self, rows: Any) -> Any | None:
+        return np.linalg.eigvalsh(self.matrix[np.ix_(rows, rows)]) if is_numpy(self.matrix) else None
 
     def _dense(self):
         return self.matrix

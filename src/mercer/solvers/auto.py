@@ -42,6 +42,8 @@ FEW_ROWS = 900
 #: steps of the proximal gradient method in units of the root of the condition number, measured, and the least gap that
 #: losses unlike the square loss reach in so many
 STEPS_LIKE_SQUARE, STEPS_OF_OTHERS, LEAST_GAP = 7.0, 60.0, 1e-5
+#: gaps for which the sweeps of ADMM do where the rank is large
+LOOSE_GAP = 5e-3
 #: curvature of a box dual, in units of typical residual over typical dual variable, above which ADMM takes few steps
 CURVED = 0.1
 #: rows from which the condition number and the rank of a Gram matrix are guessed
@@ -104,8 +106,12 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
 
 
 def _box(problem: DualProblem, tol: float) -> bool:
-    """Whether the dual is a quadratic on a box, and not so curved (the loss so smooth) that ADMM takes few steps."""
-    if problem.box is None:
+    """Whether the dual is a quadratic on a box, and ADMM takes more than few steps.
+
+    These do where the dual is curved, as the loss is smooth, and for a loose gap where a large rank makes Newton steps
+    dear.
+    """
+    if problem.box is None or (tol >= LOOSE_GAP and _slow_decay(problem.gram.sample_spectrum(SAMPLE))):
         return False
     curved = like_square(problem) or problem.box.curvature > CURVED * problem.unit
     return not curved or problem.measure.observed is not None or problem.has_slopes
@@ -121,6 +127,11 @@ def _strict_slopes(problem: DualProblem, tol: float) -> bool:
 def _levels(offsets: type[Intercept]) -> Callable[[DualProblem, float], bool]:
     """Return whether a problem has offsets of this kind and levels that are not coupled."""
     return lambda problem, tol: isinstance(problem.intercept, offsets) and problem.gram.columns_alike
+
+
+def _slow_decay(values: np.ndarray | None) -> bool:
+    """Whether a spectrum on a sample of the rows, where it is known, is that of a large rank."""
+    return values is not None and float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
 
 
 def _well_conditioned(problem: DualProblem, tol: float) -> bool:
@@ -140,9 +151,11 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
         return False
     size = problem.scale * float(values[-1]) * n / SAMPLE
     condition, steps = (1 + size, STEPS_LIKE_SQUARE) if quick else (1 + size / problem.unit, STEPS_OF_OTHERS)
-    slow_decay = float(values[: SAMPLE // 2].sum()) > SLOW_DECAY * float(values.sum())
     costs = problem.gram.costs
-    return slow_decay and steps * math.sqrt(condition) * costs.product <= DECOMPOSITION_SHARE * costs.decomposition
+    return (
+        _slow_decay(values)
+        and steps * math.sqrt(condition) * costs.product <= DECOMPOSITION_SHARE * costs.decomposition
+    )
 
 
 TABLE: tuple[Rule, ...] = (
