@@ -10,7 +10,8 @@ from mercer.kernels import Gaussian, Laplacian
 from mercer.linalg import PSD, Dense, FeatureGram, FlatGram, Kronecker
 from mercer.losses import CostSensitiveHinge, Huber, MoreauHinge, MoreauPinball, Pinball
 from mercer.measures import Measure, Points
-from mercer.problems import DualProblem, level_set_problem
+from mercer.operator_valued import Decomposable
+from mercer.problems import DualProblem, level_set_problem, monotone_problem
 from mercer.solvers import ADMM, SemismoothNewton, semismooth_newton
 from mercer.solvers.box_primal import BoxPrimal
 from mercer.solvers.newton_system import NewtonSystem
@@ -185,3 +186,19 @@ def test_a_loose_gap_is_left_to_few_sweeps(monkeypatch):
     problem = problem.with_alpha(0.1)
     monkeypatch.setattr(semismooth_newton.ProximalPoint, "step", fail)
     assert SemismoothNewton(5e-2).solve(problem).converged
+
+
+def test_slopes_with_a_price_and_no_intercept():
+    """The columns of slopes are more than those of an intercept would be; no entry may be free."""
+    levels, slopes = (
+        Measure(np.array([0.2, 0.5, 0.8]), np.full(3, 1 / 3)),
+        Measure(np.linspace(0.1, 0.9, 7), np.full(7, 1 / 7)),
+    )
+    X = np.arange(4.0)[:, None]
+    gram = Decomposable(Gaussian(1.0), Gaussian(3.0)).bind(levels).with_slopes(slopes.points).gram(X)
+    Y = np.repeat(np.sin(X), 3, axis=1)
+    for alpha in (10.0, 1e-2):
+        problem = monotone_problem(gram, Pinball(), Y, levels, alpha, slopes, 1.0, np.ones(7), None, False)
+        result = SemismoothNewton(1e-6).solve(problem)
+        assert result.converged
+        assert result.objective == pytest.approx(ADMM(1e-6, max_iter=50_000).solve(problem).objective, rel=1e-5)

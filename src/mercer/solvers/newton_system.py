@@ -75,7 +75,8 @@ class NewtonSystem:
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return ω δa on the free entries (rows, columns), and δb; None where rounding makes a system indefinite."""
         if not len(rows):
-            return np.zeros(0, dtype=G.dtype), -g * kappa / self._damping(columns, kappa, DAMPED)
+            none = np.zeros(0, dtype=G.dtype)
+            return none, -g if self.primal.intercept is None else -g / self._damping(columns, kappa, DAMPED)
         form = self._primal if self._primal_cost(len(rows)) < self._dual_cost(len(rows)) else self._dual
         return form(self._free(rows, columns), kappa, G, g)
 
@@ -97,8 +98,7 @@ class NewtonSystem:
     def _damping(self, columns: np.ndarray, kappa: float, size: float = UNDAMPED) -> np.ndarray:
         """Return what is added to the diagonal of the system for b: its penalty, and something where M is empty."""
         intercept = self.primal.intercept
-        if intercept is None:
-            return np.ones(len(self.weights))
+        assert intercept is not None  # whose system it is
         if intercept.design is not None:
             own = intercept.design**2 @ self.weights
             return self.primal.penalty + (size / kappa) * own
