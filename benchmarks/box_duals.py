@@ -235,9 +235,10 @@ def main() -> None:
         indices = range(0, len(names), 5) if options.quick else range(len(names))
         for gap in GAPS[:2] if options.quick else GAPS:
             print(f"\n(a) relative gap {gap:g}")
-            rows = {names[k]: compare(sources, options.rounds, "real", index=k, gap=gap) for k in indices}
-            for name, row in rows.items():
-                show(name, row)
+            rows = {}
+            for k in indices:
+                rows[names[k]] = compare(sources, options.rounds, "real", index=k, gap=gap)
+                show(names[k], rows[names[k]])
             if len(sources) == 2:
                 ratios = [row["mercer"]["seconds"] / row["before"]["seconds"] for row in rows.values()]
                 mean = statistics.geometric_mean(ratios)
