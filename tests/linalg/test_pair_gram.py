@@ -6,6 +6,7 @@ import pytest
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian, Laplacian
 from mercer.linalg import (
+    PSD,
     Dense,
     Kronecker,
     LowRank,
@@ -190,3 +191,10 @@ def test_other_arrays_are_refused():
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(UnsupportedError, match="common grid"):
         PairGram(Dense(strict.eye(2)), Dense(np.eye(2)), np.array([0, 1]))
+
+
+def test_a_kernel_that_vanishes_has_no_eigenvectors():
+    rows = np.repeat(np.arange(3), 50)
+    pairs = PairGram(LowRank(np.zeros((3, 0))), Dense(np.eye(150), PSD), rows)
+    eigen = eigh(pairs, 1e-6)
+    assert eigen.values.size == 0 or eigen.values.max() <= 1e-12

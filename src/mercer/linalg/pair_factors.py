@@ -114,7 +114,7 @@ class PairFactors:
         tail = np.cumsum(squares.ravel()[order])
         dropped = int(np.searchsorted(tail, max(tolerance, 0.0), side="right"))
         if dropped == len(order):
-            return np.zeros(len(self.pooled), dtype=int), float(tail[-1])
+            return np.zeros(len(self.pooled), dtype=int), float(tail[-1]) if len(tail) else 0.0
         counts = np.sum(size >= size.ravel()[order[dropped]], axis=0)  # ties stay
         return counts, float(tail[dropped - 1]) if dropped else 0.0
 
