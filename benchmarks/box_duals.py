@@ -9,7 +9,7 @@
 (b) ``KernelQuantileRegressor()`` on sine data, n = 10 000; ``CostSensitiveClassifier()`` on moons, n = 2 000, beside
     twenty fits of ``sklearn.svm.SVC`` with the same kernel and penalty; the headline problem of
     ``benchmarks/quantiles.py``; ``KernelQuantileRegressorCV()`` with one-hot columns, n = 1 500;
-(c) a full-rank kernel, n = 20 000 in ten columns, with a budget of 6 GiB: refused, and how soon;
+(c) a full-rank kernel, n = 20 000 in ten columns, with a budget of 6 GiB: finished or refused, and how soon;
 (d) prediction of one quantile with n = 50 000 in one column, a row.
 
 One BLAS thread, CPU time, medians over rounds; each fit in a process of its own, whose peak memory is said. Prints
@@ -67,7 +67,7 @@ def real_problems() -> Iterator[tuple[str, str, np.ndarray, np.ndarray, float]]:
 
 
 def timed(work: Callable[[], dict]) -> dict:
-    """Run once to load everything, then measure."""
+    """Return what the work returns, and its CPU time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.process_time()
@@ -220,10 +220,9 @@ def main() -> None:
     parser.add_argument("--arguments", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
-        peak = {"peak_gb": 0.0}
         answer = TASKS[options.task](**json.loads(options.arguments))
-        peak["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-        print(json.dumps(answer | peak))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+        print(json.dumps(answer | {"peak_gb": peak}))
         return
     here = Path(__file__).parents[1] / "src"
     sources: dict[str, Path | None] = {"mercer": here}
