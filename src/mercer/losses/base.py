@@ -20,7 +20,7 @@ class Box:
     """A conjugate of the form L*(−a) = Σ_j w_j [½ c a_j² − y_j a_j] on lower ≤ a ≤ upper, +∞ elsewhere.
 
     ``lower`` and ``upper`` broadcast to ``(n, m)``; ``curvature`` c ≥ 0 is a number. Losses that have this
-    form are solved by the interior-point method.
+    form are solved by semismooth Newton steps.
     """
 
     lower: Any
