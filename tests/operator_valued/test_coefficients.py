@@ -171,6 +171,13 @@ def test_coefficients_are_inner_products_and_the_rest():
     assert bound.measure.total == 3
 
 
+def test_the_rest_of_curves_in_the_span_of_the_basis_is_rounding():
+    bound = BoundCoefficients(KERNEL, BASIS, MU)
+    inside = BASIS.evaluate(MU.points) @ np.random.default_rng(0).normal(size=(2, 20))
+    R = bound.analyse(inside.T)
+    assert np.all(R[:, 2] <= 1e-14 * bound.measure.norm(R))  # and not its root, as of a difference of squares
+
+
 def test_a_basis_that_is_not_orthonormal_may_reach_more_than_the_norm():
     double = FunctionBasis(lambda t: np.hstack([2 * t**0, 0 * t]), [1.0, 0.25]).bind(MU)
     R = BoundCoefficients(KERNEL, double, MU).analyse(1 + 0 * Y)

@@ -4,8 +4,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, Huber, Pinball
 from mercer.measures import Measure
+from mercer.problems import DualProblem
 from mercer.problems.zero_sum import zero_sum
 
 N, M = 9, 3
@@ -56,3 +58,28 @@ def test_the_prox_of_a_loss_on_arrays_of_zero_sum(loss, t):
         move -= S @ move / S.sum()
         for size in (1e-3, 1e-1):
             assert value(found + size * move) >= value(found) - 1e-9
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+def test_roots_of_norms_stop_where_rounding_does(far):
+    """Far from zero the shift, and with it the mean, is known to fewer digits; looking for more would take for ever."""
+    loss, calls = EpsilonInsensitive(0.3), 0
+
+    def prox(array):
+        nonlocal calls
+        calls += 1
+        return loss.conjugate_prox(Y, array - far, 0.3, MEASURE)
+
+    found, shift = zero_sum(prox, Z, S, MEASURE, pointwise=False)
+    assert calls <= 200  # thousands without the limit
+    np.testing.assert_allclose(S @ found / S.sum(), 0, atol=1e-14 + 1e-15 * far)
+    np.testing.assert_allclose(shift, -far + np.zeros(M), atol=1 + 1e-15 * far)
+
+
+def test_a_prox_comes_with_its_intercept():
+    """The multipliers over t are the intercept: −a is in the subdifferential of the loss at (a − z)/t + b."""
+    loss, t = Huber(0.5), 0.7
+    problem = DualProblem(Kronecker(Dense(np.eye(N)), Dense(np.eye(M))), loss, Y, MEASURE, 1.0, S, fit_intercept=True)
+    A, b = problem.prox_and_intercept(Z, t, np.zeros(M))
+    np.testing.assert_allclose(A, problem.conjugate_prox(Z, t), atol=1e-9)
+    np.testing.assert_allclose(-A, loss.gradient(Y, (A - Z) / t + b, MEASURE), atol=1e-9)

@@ -177,7 +177,7 @@ class BoundCoefficients(BoundKernel):
         array of shape (n, J·p) or (n, J·p + 1)
         """
         xp = namespace(Y)
-        n, m, p = Y.shape[0], len(self.nodes), self.n_components
+        m, p = len(self.nodes), self.n_components
         if Y.ndim != 2 or Y.shape[1] != m * p:
             raise DataError(
                 f"BoundCoefficients: curves at {m} nodes with {p} components have shape (n, {m * p}); "
@@ -188,12 +188,15 @@ class BoundCoefficients(BoundKernel):
                 "BoundCoefficients: coefficients need complete curves, and there are NaNs. Solve at the nodes, with "
                 "the ExpansionKernel of the basis."
             )
-        weighted = xp.reshape(Y, (n, m, p)) * as_like(self.nodes.weights, Y)[None, :, None]
-        R = along_theta(xp.reshape(weighted, (n, m * p)), as_like(self._functions, Y), p)
+        weights = xp.repeat(as_like(self.nodes.weights, Y), p)[None, :]
+        functions = as_like(self._functions, Y)
+        R = along_theta(weights * Y, functions, p)
         if not self.augmented:
             return R
-        rest = xp.sum(xp.reshape(weighted, (n, m * p)) * Y, axis=1) - xp.sum(R * R, axis=1)
-        rho = xp.sqrt(xp.where(rest > 0, rest, xp.zeros_like(rest)))
+        rest = Y - along_theta(R, functions.T, p)  # ‖y‖² − ‖R‖² would lose half of the digits
+        rho = xp.sqrt(xp.sum(weights * rest * rest, axis=1))
+        beyond = xp.sum(R * R, axis=1) > 1.000001 * xp.sum(weights * Y * Y, axis=1)  # the basis is not orthonormal
+        rho = xp.where(beyond, xp.zeros_like(rho), rho)
         return xp.concat([R, rho[:, None]], axis=1)
 
     def synthesise(self, coefficients: Any, points: Any) -> Any:

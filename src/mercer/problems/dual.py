@@ -23,6 +23,7 @@ from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
 from mercer.problems.rounding import Rounding, RoundingBounds
 from mercer.problems.scales import Scales
+from mercer.problems.zero_sum import zero_sum
 
 __all__ = ["DualProblem"]
 
@@ -266,6 +267,11 @@ class DualProblem:
         H = self.predict(A) if H is None else H
         return math.sqrt(max(self.scale * self.inner(A, H), 0.0))
 
+    @property
+    def dear_intercept(self) -> bool:
+        """Whether the best intercept costs as much as hundreds of steps: that of norms that are not smooth."""
+        return self.fit_intercept and not (self.loss.pointwise or self.loss.smooth) and self.shape[1] > 1
+
     def best_intercept(self, H: Any, A: Any = None) -> Any:
         """Return the best b for predictions H, zeros without an intercept. A may help to find it."""
         if self.intercept is None:
@@ -337,6 +343,19 @@ class DualProblem:
             return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
 
         return prox(Z) if self.intercept is None else self.intercept.project(self, prox, Z)
+
+    def prox_and_intercept(self, Z: Any, t: float, b: Any) -> tuple[Any, Any]:
+        """Return the same prox at Z − t·h and the intercept that belongs to it, given one near it to start from.
+
+        The multipliers of the constraint are t·b. For intercepts that are free at each node.
+        """
+
+        def prox(array):
+            return self.cut(self.loss.conjugate_prox(self.Y, array, t, self.measure))
+
+        pointwise, weight = self.loss.pointwise, self.sample_weight
+        A, shift = zero_sum(prox, Z, weight, self.measure, pointwise=pointwise, start=t * b)
+        return A, shift / t
 
     def _balanced(self, Z: np.ndarray, box: Box) -> np.ndarray:
         """Return the projection on the box and on the sums that the intercept asks for."""

@@ -49,7 +49,8 @@ def quasi_newton(gradient: Callable[[Any], Any], x: Any, weights: Any, tiny: flo
     """Minimise a smooth convex function on L²(μ), given its gradient there: BFGS in whitened coordinates.
 
     The line search asks only for a smaller slope along the direction, so that values (and their cancellation)
-    are never needed. Returns the point of the smallest gradient once that is at most ``tiny`` or rounding stops it.
+    are never needed. Returns the point of the smallest gradient once that is at most ``tiny`` or rounding stops it:
+    the gradient has Lipschitz constant 1, so that what x loses to rounding it may lose, too.
     """
     xp = namespace(x)
     root = xp.sqrt(weights)
@@ -57,13 +58,15 @@ def quasi_newton(gradient: Callable[[Any], Any], x: Any, weights: Any, tiny: flo
     best, smallest = x, float(xp.max(xp.abs(g / root)))
     inverse, idle = None, 0
     for _ in range(steps):
-        patience = 5 if smallest <= 1e4 * tiny else 50  # near rounding, and far from it
+        rounding = machine_epsilon(x) * float(xp.max(xp.abs(x)))
+        patience = 5 if smallest <= max(1e4 * tiny, 4 * rounding) else 50  # near rounding, and far from it
         if smallest <= tiny or idle >= patience:
             break
         direction = -g if inverse is None else -(inverse @ g)
         if inverse is not None and float(direction @ g) >= 0:
             inverse, direction = None, -g
-        length, new = _search(gradient, x, direction, g, root)
+        shortest = rounding / max(float(xp.max(xp.abs(direction / root))), 1e-300)  # x does not see less
+        length, new = _search(gradient, x, direction, g, root, shortest)
         if length == 0:
             if inverse is None:
                 break
@@ -79,8 +82,13 @@ def quasi_newton(gradient: Callable[[Any], Any], x: Any, weights: Any, tiny: flo
     return best
 
 
-def _search(gradient: Callable[[Any], Any], x: Any, direction: Any, g: Any, root: Any) -> tuple[float, Any]:
-    """Return a length at which the slope along the direction is at most half of what it was, and the gradient."""
+def _search(
+    gradient: Callable[[Any], Any], x: Any, direction: Any, g: Any, root: Any, shortest: float
+) -> tuple[float, Any]:
+    """Return a length at which the slope along the direction is at most half of what it was, and the gradient.
+
+    Where there is none, as slopes are rounding, the longest one on this side of the minimum, to within ``shortest``.
+    """
     slope = float(direction @ g)
     low, high, length, new = 0.0, math.inf, 1.0, g
     for _ in range(40):
@@ -89,6 +97,8 @@ def _search(gradient: Callable[[Any], Any], x: Any, direction: Any, g: Any, root
         if abs(ahead) <= 0.5 * abs(slope):
             return length, new
         low, high = (length, high) if ahead < 0 else (low, length)
+        if high - low <= shortest:
+            break
         length = 4 * length if math.isinf(high) else (low + high) / 2
     return (low, root * gradient(x + low * direction / root)) if low > 0 else (0.0, g)
 

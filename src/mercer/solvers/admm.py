@@ -108,7 +108,7 @@ class ADMM(ReducedSolver):
         certificate = problem.certificate(A, H, multiplier)
         if problem.intercept is None:
             return certificate, None
-        if not problem.intercept.exact or _dear_intercept(problem):
+        if not problem.intercept.exact or problem.dear_intercept:
             return certificate, multiplier
         near = 0.9 * self.tol < certificate.visible_gap <= WORTH_A_SORT * self.tol
         if near and not problem.loss.smooth:  # of a smooth loss errors of the intercept hardly show
@@ -121,18 +121,13 @@ def like_square(problem: DualProblem) -> bool:
     return problem.loss.smooth and problem.loss.indexed_by is None and not problem.has_slopes
 
 
-def _dear_intercept(problem: DualProblem) -> bool:
-    """Whether the best intercept costs as much as hundreds of steps: that of norms that are not smooth."""
-    return not (problem.loss.pointwise or problem.loss.smooth) and problem.shape[1] > 1
-
-
 def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[float, Any, Any]:
     """Return ρ, a dual array and predictions to start from: those of ``init``, of the ridge fit, or zeros."""
     Y, quick = problem.Y, like_square(problem)
     if init is not None:
         A, U = init, ridge.smooth(init)
         if problem.intercept is not None:
-            mean = _dear_intercept(problem) and problem.intercept.plain
+            mean = problem.dear_intercept and problem.intercept.plain
             b = node_mean(Y - U, problem.sample_weight, problem.measure) if mean else problem.best_intercept(U, init)
             U = U + problem.intercept.effect(b)
     elif quick and problem.measure.observed is None:

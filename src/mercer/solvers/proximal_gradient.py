@@ -9,6 +9,7 @@ from typing import Any
 from mercer._params import check_number
 from mercer.backend import namespace
 from mercer.linalg import memory_budget
+from mercer.losses.observed import node_mean
 from mercer.problems import DualProblem
 from mercer.solvers.base import Monitor, Solver, SolverResult
 from mercer.solvers.stagnation import Stagnation
@@ -83,11 +84,15 @@ class ProximalGradient(Solver):
         step = 1 / norm if norm > 0 else 1.0
         A = problem.feasible(self._start(problem) if init is None else init)
         H = problem.predict(A) if bool(xp.any(A != 0)) else A
+        b = node_mean(problem.Y - H, problem.sample_weight, problem.measure) if problem.fit_intercept else None
         Z, HZ, momentum = A, H, 1.0
         crawls, best = Stagnation(STEPS_TO_HALVE, share=1.0), None
         following = self.check_every if problem.fit_intercept else 1
         for n_iter in range(1, self.max_iter + 1):
-            new = problem.conjugate_prox(Z - step * HZ, step)
+            if b is None:
+                new = problem.conjugate_prox(Z - step * HZ, step)
+            else:
+                new, b = problem.prox_and_intercept(Z - step * HZ, step, b)
             H_new = problem.predict(new)
             if problem.inner(Z - new, new - A) > 0:
                 momentum = 1.0
@@ -98,11 +103,14 @@ class ProximalGradient(Solver):
             if n_iter >= min(following, self.max_iter) or monitor.must_stop():
                 following = n_iter + self._wait(n_iter, problem.fit_intercept)
                 feasible = problem.feasible(A) if problem.fit_intercept else A
-                certificate = problem.certificate(feasible, None if problem.fit_intercept else H)
+                known = H if b is None else None
+                certificate = problem.certificate(feasible, known, b if problem.dear_intercept else None)
                 if best is None or certificate.visible_gap <= best[1].visible_gap:
                     best = feasible, certificate
                 if monitor.done(n_iter, certificate) or crawls(n_iter, certificate.visible_gap):
                     break
         assert best is not None  # the last step has a look
         exact = best[1] if problem.fit_intercept else problem.certificate(best[0])
+        if problem.dear_intercept and exact.relative_gap > self.tol:  # the best one may be better
+            exact = min(exact, problem.certificate(best[0]), key=lambda certificate: certificate.visible_gap)
         return monitor.result(best[0], exact, n_iter, None if n_iter >= self.max_iter else "stalled")
