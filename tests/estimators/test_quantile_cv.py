@@ -202,7 +202,7 @@ def test_default_grids_surround_the_automatic_choice():
     for row, factor in zip(params[::5], [4.0, 1.0, 0.25], strict=True):
         np.testing.assert_allclose(row["kernel"].gamma, factor * gamma)
     alphas = [row["alpha"] for row in params[5:10]]
-    np.testing.assert_allclose(alphas, automatic.alpha_ * 10 ** np.linspace(-1.5, 1.5, 5))
+    np.testing.assert_allclose(alphas, automatic.alpha_ * 10 ** np.linspace(1.5, -1.5, 5))
 
 
 def test_default_grids_stop_where_the_automatic_choice_does():
@@ -212,8 +212,22 @@ def test_default_grids_stop_where_the_automatic_choice_does():
     lowest = KernelQuantileRegressor(Gaussian(1.0), measure=MEASURE).fit(X, clean).alpha_
     assert lowest == pytest.approx(1e-6 / np.mean(np.abs(clean - clean.mean())))
     np.testing.assert_allclose(
-        model.cv_results_["param_alpha"].astype(float), lowest * 10 ** np.linspace(0, 1.5, 3), rtol=1e-12
+        model.cv_results_["param_alpha"].astype(float), lowest * 10 ** np.linspace(1.5, 0, 3), rtol=1e-12
     )
+
+
+def test_default_grids_end_where_smaller_alphas_are_clearly_worse():
+    automatic = KernelQuantileRegressor(Gaussian(1.0), measure=MEASURE).fit(X, Y).alpha_
+
+    def far(model, X, y):
+        return -abs(np.log(model.alpha_ / automatic))
+
+    model = KernelQuantileRegressorCV(Gaussian(1.0), measure=MEASURE, scoring=far).fit(X, Y)
+    tried = automatic * 10 ** np.array([1.5, 0.75, 0.0, -0.75])  # and not −1.5
+    np.testing.assert_allclose(model.cv_results_["param_alpha"].astype(float), tried)
+    assert model.alpha_ == pytest.approx(automatic)
+    given = KernelQuantileRegressorCV(Gaussian(1.0), alphas=tried / 30, measure=MEASURE, scoring=far).fit(X, Y)
+    assert len(given.cv_results_["params"]) == 4  # given ones are all tried
 
 
 def test_bandwidths_come_from_all_rows():
@@ -313,7 +327,7 @@ def test_progress_on_standard_error(capsys):
     chooser(verbose=1, measure=GaussLegendre(3)).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "kernel 2 of 2, fold 3 of 3: 3 fits" in err
-    assert len([line for line in err.splitlines() if "fold" in line]) == 6
+    assert "kernel 2 of 2, fold 3 of 3, alpha 1: gap" in err
+    assert len([line for line in err.splitlines() if "fold" in line]) == 18
     chooser().fit(X, Y)
     assert capsys.readouterr().err == ""

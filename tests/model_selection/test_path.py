@@ -26,7 +26,7 @@ def problem(alpha=1.0, gamma=10.0):
 
 @pytest.mark.parametrize("solver", ["auto", "admm", "interior_point", "semismooth_newton"])
 def test_the_results_are_those_of_single_fits_in_the_order_given(solver):
-    results = solve_path(problem(), ALPHAS, solver, tol=1e-5)
+    results = list(solve_path(problem(), ALPHAS, solver, tol=1e-5))
     for alpha, result in zip(ALPHAS, results, strict=True):
         single = problem(alpha)
         assert result.relative_gap <= 1e-5
@@ -42,14 +42,14 @@ def test_one_eigendecomposition_serves_all(monkeypatch):
         return whole(self, tolerance)
 
     monkeypatch.setattr(Kronecker, "_decompose", decompose)
-    solve_path(problem(), ALPHAS, "admm", tol=1e-2)
+    list(solve_path(problem(), ALPHAS, "admm", tol=1e-2))
     assert len(from_scratch) == 1
 
 
 def test_the_solver_and_its_limits():
-    results = solve_path(problem(), ALPHAS, ADMM(tol=0.5, max_iter=3000), tol=1e-3)
+    results = list(solve_path(problem(), ALPHAS, ADMM(tol=0.5, max_iter=3000), tol=1e-3))
     assert all(isinstance(result.solver, ADMM) and result.relative_gap <= 1e-3 for result in results)
-    short = solve_path(problem(), [1e-5], "proximal_gradient", tol=1e-3, max_iter=2)
+    short = list(solve_path(problem(), [1e-5], "proximal_gradient", tol=1e-3, max_iter=2))
     assert isinstance(short[0].solver, ProximalGradient)
     assert (short[0].status, short[0].n_iter) == ("max_iter", 2)
     with pytest.raises(ValueError, match="me: solver must be"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ from mercer.estimators.regularisation import choose_alpha, smallest_alpha
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
-from mercer.model_selection.choice import best_candidate, most_regular_candidate, tabulate
+from mercer.linalg import memory_budget
+from mercer.model_selection.choice import best_candidate, falls, most_regular_candidate, tabulate
 from mercer.model_selection.path import solve_path
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
 from mercer.problems import DualProblem
@@ -55,8 +56,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         lengths times 0.5, 1 and 2. Bandwidths such as "median" become numbers once, from all rows of X (never y).
         With "precomputed" X is a Gram matrix.
     alphas : float or array-like of float, default=None
-        Candidates for λ, as numbers. By default, for each kernel, five from 10^−1.5 to 10^1.5 times the λ that
-        ``alpha="auto"`` of KernelQuantileRegressor chooses with it on all rows, none below the least that it considers.
+        Candidates for λ, as numbers. By default, for each kernel, five from 10^1.5 down to 10^−1.5 times the λ that
+        ``alpha="auto"`` of KernelQuantileRegressor chooses with it on all rows, none below the least that it considers;
+        those below one that is worse than a larger one by two standard errors over the folds are left out.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     measure : MeasureRule, default=None
@@ -220,10 +222,10 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         return [float(alpha) for alpha in alphas]
 
     def _default_alphas(self, bound, loss, X, y, weight) -> list[float]:
-        """Return λ around the automatic one, none below the smallest that can be that."""
+        """Return λ around the automatic one, from large to small, none below the smallest that can be that."""
         centre = choose_alpha(self, "auto", bound, loss.growth, X, y, weight, self.fit_intercept)
         lowest = smallest_alpha(loss.growth, y, weight, self.fit_intercept)
-        return [float(alpha) for alpha in np.unique(np.maximum(FACTORS * centre, min(lowest, centre)))]
+        return [float(alpha) for alpha in np.unique(np.maximum(FACTORS * centre, min(lowest, centre)))[::-1]]
 
     def _score_function(self) -> Callable[[Any, Any, Any, Any], Any]:
         """Return score(model, X, y, weight) for held-out rows."""
@@ -293,45 +295,58 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         Y, centre = self._targets(y, weight, measure)
         return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha, centre), centre, rows.columns)
 
-    def _compare(self, grid, folds, data, loss, score) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores and relative gaps, both of shape (n_candidates, n_splits)."""
-        columns, missed = [], 0
+    def _compare(self, grid, folds, data, loss, score) -> list[np.ndarray]:
+        """Return scores, relative gaps and convergence, an array of shape (n_alphas, n_splits, 3) for each kernel."""
+        tables = []
         for number, (bound, alphas) in enumerate(grid):
-            rows = []
-            for index, (train, test) in enumerate(folds):
-                start = time.perf_counter()
-                scored = self._fold(bound, alphas, data.part(train, bound), data.part(test, bound, train), loss, score)
-                missed += sum(not converged for _, _, converged in scored)
-                rows.append([(value, gap) for value, gap, _ in scored])
-                if self.verbose:
-                    sys.stderr.write(
-                        f"[mercer] kernel {number + 1} of {len(grid)}, fold {index + 1} of {len(folds)}: "
-                        f"{len(alphas)} fits, {time.perf_counter() - start:.1f} s\n"
-                    )
-            columns.append(np.array(rows).transpose(1, 0, 2))
-        scores, gaps = np.moveaxis(np.concatenate(columns), 2, 0)
-        if missed:
+            parts = [(data.part(train, bound), data.part(test, bound, train)) for train, test in folds]
+            name = f"kernel {number + 1} of {len(grid)}"
+            tables.append(self._compare_alphas(bound, alphas, parts, loss, score, name))
+        every = np.concatenate(tables)
+        gaps, converged = every[..., 1], every[..., 2]
+        if not np.all(converged):
             warnings.warn(
-                f"{type(self).__name__}: {missed} of {scores.size} fits of the cross-validation did not reach cv_tol = "
-                f"{self.cv_tol:g}; the largest relative gap is {gaps.max():.2g} (see cv_results_). Increase max_iter, "
-                "leave out the smallest alphas, or accept this accuracy with a larger cv_tol.",
+                f"{type(self).__name__}: {np.sum(converged == 0)} of {gaps.size} fits of the cross-validation did not "
+                f"reach cv_tol = {self.cv_tol:g}; the largest relative gap is {gaps.max():.2g} (see cv_results_). "
+                "Increase max_iter, leave out the smallest alphas, or accept this accuracy with a larger cv_tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return scores, gaps
+        return tables
 
-    def _fold(self, bound, alphas, train, test, loss, score) -> list[tuple[float, float, bool]]:
-        """Return score, relative gap and convergence for each λ, trained on some rows and scored on others."""
+    def _compare_alphas(self, bound, alphas, parts, loss, score, name) -> np.ndarray:
+        """Return scores, gaps and convergence for one kernel, (n_alphas, n_splits, 3).
+
+        Of the default λ, from large to small, those below one that is clearly worse than another are not tried: they
+        overfit, and their fits take longest. This needs the factorisations of all folds at a time.
+        """
+        paths = (
+            self._fold(bound, alphas, train, test, loss, score, f"{name}, fold {index + 1} of {len(parts)}")
+            for index, (train, test) in enumerate(parts)
+        )
+        stored = 16 * sum(train.y.shape[0] ** 2 for train, _ in parts)  # a Gram matrix and its eigenvectors
+        if self.alphas is not None or stored > memory_budget() / 2:
+            return np.array([list(path) for path in paths]).transpose(1, 0, 2)
+        table: list[Any] = []
+        for row in zip(*list(paths), strict=True):
+            table.append(row)
+            if falls(np.array(table)[..., 0]):
+                break
+        return np.array(table)
+
+    def _fold(self, bound, alphas, train, test, loss, score, name) -> Iterator[tuple[float, float, bool]]:
+        """Yield score, relative gap and convergence for each λ, trained on some rows and scored on others."""
         X, y, weight = train if bound.kernel.pairwise else merge_duplicates(*train)
         Y, centre = self._targets(y, weight, bound.measure)
         problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alphas[0], weight, self.fit_intercept)
         results = solve_path(problem, alphas, self.solver, self.cv_tol, self.max_iter, self)
-        scored = []
+        start = time.perf_counter()
         for alpha, result in zip(alphas, results, strict=True):
+            if self.verbose:
+                took = f"{time.perf_counter() - start:.1f} s"
+                sys.stderr.write(f"[mercer] {name}, alpha {alpha:.3g}: gap {result.relative_gap:.1e}, {took}\n")
             model = self._candidate(bound, alpha)._store(X, bound, problem.with_alpha(alpha), result, centre)
-            value = _as_score(self, score(model, *test))
-            scored.append((value, result.relative_gap, result.converged))
-        return scored
+            yield _as_score(self, score(model, *test)), result.relative_gap, result.converged
 
     def _candidate(self, bound, alpha) -> KernelQuantileRegressor:
         """Return the estimator whose fit is compared."""
@@ -351,8 +366,12 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     def _choose(self, grid, compared) -> tuple[Any, float]:
         """Store the comparison and return the chosen kernel and λ."""
-        scores, gaps = compared
-        candidates = [(bound, alpha, number) for number, (bound, alphas) in enumerate(grid) for alpha in alphas]
+        scores, gaps = np.moveaxis(np.concatenate(compared)[..., :2], 2, 0)
+        candidates = [
+            (bound, alpha, number)
+            for number, ((bound, alphas), table) in enumerate(zip(grid, compared, strict=True))
+            for alpha in alphas[: len(table)]
+        ]
         params = [{"kernel": bound.kernel, "alpha": alpha} for bound, alpha, _ in candidates]
         name = type(self).__name__
         if self.refit == "best":

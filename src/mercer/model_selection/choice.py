@@ -13,7 +13,7 @@ from sklearn.exceptions import FitFailedWarning
 
 from mercer.exceptions import DataError
 
-__all__ = ["best_candidate", "most_regular_candidate", "tabulate"]
+__all__ = ["best_candidate", "falls", "most_regular_candidate", "tabulate"]
 
 
 def tabulate(params: Sequence[dict[str, Any]], scores: np.ndarray, gaps: np.ndarray) -> dict[str, Any]:
@@ -82,3 +82,22 @@ def most_regular_candidate(scores: np.ndarray, regularity: Sequence[tuple], owne
     error = scores[best].std(ddof=1) / math.sqrt(splits) if splits > 1 else 0.0
     good = [index for index in range(len(mean)) if mean[index] >= mean[best] - error]
     return max(good, key=lambda index: regularity[index])
+
+
+def falls(scores: np.ndarray) -> bool:
+    """Whether the last row is clearly below an earlier one: by two standard errors of the mean difference over folds.
+
+    For candidates that are tried in an order along which scores rise and then fall, such as smaller and smaller λ.
+
+    Examples
+    --------
+    >>> falls(np.array([[-3.0, -4.0, -5.0], [-1.0, -2.0, -3.0], [-1.5, -2.4, -3.6]]))
+    True
+    >>> falls(np.array([[-3.0, -4.0, -5.0], [-1.0, -2.0, -3.0], [-0.5, -2.4, -3.6]]))
+    False
+    """
+    if len(scores) < 2 or scores.shape[1] < 3 or not np.all(np.isfinite(scores)):
+        return False
+    best = int(np.argmax(scores.mean(axis=1)))
+    behind = scores[best] - scores[-1]
+    return float(behind.mean()) > 2 * float(behind.std(ddof=1)) / math.sqrt(scores.shape[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mercer.problems import DualProblem
@@ -18,8 +18,8 @@ def solve_path(
     tol: float = 1e-2,
     max_iter: int | None = None,
     owner: object = "solve_path",
-) -> list[SolverResult]:
-    """Solve a problem for several λ and return the results in the order of ``alphas``.
+) -> Iterator[SolverResult]:
+    """Solve a problem for several λ, one after the other as they are asked for, in the order of ``alphas``.
 
     The fits share the Gram operator and one eigendecomposition: that of the smallest λ is exact enough for the others.
     Each starts from zero, as ADMM, which is all or the beginning of most of them, gains nothing from the solution for a
@@ -58,4 +58,4 @@ def solve_path(
     first = plan(given, problem.with_alpha(float(min(alphas))), tol, max_iter, owner)
     problem = first.solver.prepare(first.problem)
     plans = (plan(given, problem.with_alpha(float(alpha)), tol, max_iter, owner) for alpha in alphas)
-    return [chosen.solve(posed) for chosen, posed in plans]
+    return (chosen.solve(posed) for chosen, posed in plans)
