@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fuzz.certify import Bounds, compare
 from fuzz.draw import Case, Draw
 from fuzz.findings import Finding, Report, Surprise, place_of
-from mercer.exceptions import MercerError
+from mercer.exceptions import ExtrapolationWarning, MercerError
 
 __all__ = ["Family", "Hang", "all_finite", "check", "time_limit"]
 
@@ -164,7 +164,7 @@ def _check_predictions(family: Family, model: Any, case: Case) -> Iterator[Findi
             yield Finding("hang", place_of(error), f"predictions take more than {LIMIT:g} s")
         except Exception as error:
             yield Finding("foreign exception", place_of(error), f"in a prediction: {error}")
-    yield from _foreign(caught)
+    yield from _foreign(caught, ExtrapolationWarning)
 
 
 def _check_certificate(family: Family, model: Any, case: Case) -> Iterator[Finding]:

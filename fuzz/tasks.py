@@ -306,6 +306,11 @@ class Quantiles(Tasks):
     name = "quantiles"
     estimator = KernelQuantileRegressor
 
+    def draw(self, draw):
+        case = super().draw(draw)
+        case.estimator.set_params(stages="joint")  # one problem, whose certificate is recomputed
+        return case
+
     def draw_loss(self, draw, spread):
         kappa = draw.magnitude(-3, 2) * (spread if draw.maybe(0.8) else 1.0)
         options = (Pinball(), MoreauPinball(kappa), WeightedHuber(kappa), Expectile())

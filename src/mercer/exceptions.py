@@ -8,6 +8,7 @@ __all__ = [
     "ParameterTypeError",
     "DataError",
     "UnsupportedError",
+    "ExtrapolationWarning",
     "parameter_error",
 ]
 
@@ -30,6 +31,10 @@ class DataError(MercerError, ValueError):
 
 class UnsupportedError(MercerError, ValueError):
     """A combination of parts that does not work together, with the one that does."""
+
+
+class ExtrapolationWarning(UserWarning):
+    """A prediction rests on assumptions, as no data are near: levels beyond all residuals, rows far from all rows."""
 
 
 def parameter_error(owner: object, name: str, got: object, allowed: str, hint: str = "") -> MercerError:

@@ -236,7 +236,9 @@ def test_a_whole_kernel_is_its_parts(estimator, noncrossing):
 
 def test_bandwidths_within_a_whole_kernel_come_from_the_data():
     rule = Decomposable(Gaussian("standardized"), Gaussian("median"))
-    whole, default = (KernelQuantileRegressor(kernel, measure=LEVELS).fit(X, y) for kernel in (rule, None))
+    whole, default = (
+        KernelQuantileRegressor(kernel, measure=LEVELS, stages="joint").fit(X, y) for kernel in (rule, None)
+    )
     assert whole.alpha_ == default.alpha_
     np.testing.assert_array_equal(whole.predict(Z), default.predict(Z))
     assert rule == Decomposable(Gaussian("standardized"), Gaussian("median"))

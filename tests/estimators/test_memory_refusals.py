@@ -17,7 +17,7 @@ def curves(X):
 
 
 FITS = {
-    "quantile": lambda X: KernelQuantileRegressor().fit(X, X[:, 0]),
+    "quantile": lambda X: KernelQuantileRegressor(stages="joint").fit(X, X[:, 0]),
     "cost": lambda X: CostSensitiveClassifier().fit(X, X[:, 0] > 0),
     "curves": lambda X: FunctionalRegressor(grid=GRID).fit(X, curves(X)),
     "robust curves": lambda X: FunctionalRegressor(grid=GRID, loss="huber").fit(X, curves(X)),

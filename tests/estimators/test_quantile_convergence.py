@@ -212,7 +212,7 @@ def test_auto_is_the_best_leave_one_out_of_the_square_loss(intercept, weighted):
 
 
 def test_auto_is_shown_and_does_not_touch_the_parameter():
-    model = KernelQuantileRegressor().fit(X, Y)
+    model = KernelQuantileRegressor(stages="joint").fit(X, Y)
     assert model.alpha == "auto"
     assert isinstance(model.alpha_, float)
     np.testing.assert_array_equal(

@@ -2,34 +2,68 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
+import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import namespace, to_numpy
+from mercer.backend import is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.progress import progress
-from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
-from mercer.estimators.validation import validate_training
-from mercer.exceptions import UnsupportedError
+from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
+from mercer.estimators.staged_quantiles import fit_stages, staged_grid, staged_quantiles
+from mercer.estimators.validation import validate_inputs, validate_training
+from mercer.exceptions import ExtrapolationWarning, UnsupportedError, parameter_error
+from mercer.losses import Pinball, as_loss
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
 from mercer.quantile_function import QuantileFunction, check_levels
+from mercer.stages import Stages
 
 __all__ = ["KernelQuantileRegressor"]
 
+#: fewer rows than these have no residuals to learn a spread from; the joint model takes them
+FEWEST_ROWS = 10
+#: how far from the training range, in standard deviations, inputs have to be for a warning
+FAR = 2.0
+#: what progress says of the stages
+STAGES = "choosing scales by evidence; location, spread and shape in stages"
+#: the certificate of a shape that does not depend on x: levels are those of the residuals, and nothing is optimised
+UNSHAPED = {
+    "alpha_": math.inf,
+    "objective_": 0.0,
+    "dual_gap_": 0.0,
+    "relative_gap_": 0.0,
+    "n_iter_": 0,
+    "status_": "converged",
+    "solver_": None,
+}
+
 
 class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
-    """All conditional quantiles of y given x in one model, with a certificate of optimality.
+    """All conditional quantiles of y given x in one model; any level in (0, 1) can be asked for at prediction.
 
-    Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and a free intercept b(θ) at the nodes θ_j of a
-    measure on the levels,
+    Without a kernel and λ of yours the model is fitted in stages (``stages="separate"``),
+
+        q_θ(x) = T⁻¹(f(x) + σ(x)·[b(θ) + h(x)(θ)]),
+
+    a monotone warp T of y, a location f with one scale per column, chosen by the evidence of a Gaussian process, a
+    spread σ learned from residuals of rows that had no hand in their prediction, the quantiles b of what is left, and
+    a shape h, where held-out loss asks for one. It is sharp, and its intervals cover what they say on new rows.
+
+    With ``kernel`` or ``alpha``, or ``stages="joint"``, it is the model of the papers: over h in the space of the
+    kernel k_X(x, z)·k_Θ(θ, τ) and a free intercept b(θ) at the nodes θ_j of a measure on the levels it minimises
 
         Σ_j w_j (1/n) Σ_i s_i pinball_{θ_j}(y_i − h(x_i)(θ_j) − b(θ_j)) + (λ/2)‖h‖²,
 
-    where pinball_θ(r) = max(θr, (θ − 1)r), to a relative duality gap of ``tol``. The levels are learned
-    jointly, so that any level in (0, 1) can be asked for at prediction.
+    where pinball_θ(r) = max(θr, (θ − 1)r), to a relative duality gap of ``tol``. It is one convex problem with a
+    certificate, exact training coverage and guarantees of monotony. Its spread is learned from residuals of the rows
+    that were fitted: with many columns or a small λ they vanish, and outer quantiles are too near on new rows; tune λ
+    (:class:`KernelQuantileRegressorCV`) and calibrate (:class:`ConformalQuantileRegressor`). The shape h of the stages
+    is this problem, on standardised residuals with weights σ.
 
     Parameters
     ----------
@@ -73,9 +107,22 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     verbose : int, default=0
         1 reports on standard error what is computed, factorisations before they begin and with an estimate of their
         time, and the duality gap as it falls, with an estimate of the time left.
+    stages : {"auto", "joint", "separate"}, default="auto"
+        "separate" learns location, spread and shape one after the other, as above; "joint" solves one problem. "auto"
+        is "separate" where kernel, output_kernel, alpha, loss, fit_intercept and noncrossing are left as they are, for
+        NumPy data of at least ten rows.
 
     Attributes
     ----------
+    stages_ : Stages or None
+        T, f, σ and b of a model in stages: ``target``, ``location``, ``spread``, ``levels``, and ``columns``, the warp
+        of inputs. None for a joint model.
+    shape_ : KernelQuantileRegressor or None
+        The joint model of standardised residuals; None where held-out loss asks for none, h = 0. Of a model in stages
+        objective, gap, λ, status and solver below are those of the shape (0, ∞ and "converged" without one: levels are
+        then quantiles of residuals, and nothing is optimised); coefficients, intercept and kernels are found there.
+    relevance_ : array of shape (n_features_in_,)
+        Of a model in stages, the share of each column in the scales of its location; it sums to 1.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
@@ -114,7 +161,13 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
     warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
 
-    Beyond the outer nodes (0.0034 and 0.9966 by default) the quantile function is constant: nothing is extrapolated.
+    In stages, scales come from at most 300 rows, f from all of them (from 1 200 rows on in the span of 600). Levels are
+    at the positions θ(n + 1) of residuals; beyond the outermost of them tails are exponential, with the mean excess of
+    the outer tenth, and asking for such a level warns. Far from the rows σ grows with the variance of f. Inputs more
+    than half a standard deviation from the training range are moved there; more than two, that warns.
+
+    Beyond the outer nodes (0.0034 and 0.9966 by default) the joint quantile function is constant: nothing is
+    extrapolated, and asking for such a level warns.
 
     ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels, in closed form, over
     λ from 1e-6 to 10, and divides by the mean absolute deviation of y, so that neither the unit nor the origin of y
@@ -137,6 +190,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     >>> bool(model.relative_gap_ <= 1e-3)
     True
     """
+
+    stages_: Stages | None
+    shape_: KernelQuantileRegressor | None
 
     _theta = "level"
     _losses = "'pinball', 'moreau_pinball', 'm-quantile', 'expectile'"
@@ -161,6 +217,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         random_state=None,
         warm_start=False,
         verbose=0,
+        stages="auto",
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
@@ -176,6 +233,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.stages = stages
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
@@ -199,6 +257,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self._check_settings()
         rows = validate_training(self, X, y, sample_weight)
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
+        if self._in_stages(X, y, weight):
+            return self._fit_stages(X, y, weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
         Y, centre = self._targets(y, weight, bound.measure)
@@ -211,6 +271,73 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
             alpha = choose()
         solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
         return self._store(*solved, centre, rows.columns)
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        stages = getattr(self, "stages", "joint")
+        if not (isinstance(stages, str) and stages in ("auto", "joint", "separate")):
+            raise parameter_error(self, "stages", stages, "'auto', 'joint' or 'separate'")
+        if stages == "separate" and not self._plain:
+            raise UnsupportedError(
+                f"{type(self).__name__}: stages='separate' chooses kernels and alpha itself, for the pinball loss with "
+                "fit_intercept=True and noncrossing='rearrange'. Leave kernel, output_kernel, alpha, loss, "
+                "fit_intercept and noncrossing as they are by default, or take stages='joint'."
+            )
+
+    @property
+    def _plain(self) -> bool:
+        """Whether nothing was asked for that only the joint model has."""
+        parts = self.kernel is None and self.output_kernel is None and isinstance(self.alpha, str)
+        loss = isinstance(as_loss(self.loss), Pinball)
+        return parts and self.alpha == "auto" and loss and bool(self.fit_intercept) and self.noncrossing == "rearrange"
+
+    def _in_stages(self, X, y, weight) -> bool:
+        """Whether to fit in stages: by default, where nothing else was asked for and there are rows to learn from."""
+        if not self._plain or self.stages == "joint" or not is_numpy(X):
+            return False
+        return len(y) >= FEWEST_ROWS and mean_deviation(y, weight, True)[1] > 0
+
+    def _fit_stages(self, X, y, weight):
+        """Become the model q_θ(x) = T⁻¹(f(x) + σ(x)·[b(θ) + h(x)(θ)]) of parts that are learned one after the other."""
+        self.measure_ = self._measure(X)
+        nodes = np.unique(to_numpy(self.measure_.locations))
+
+        def joint(kernel, alpha):
+            settings = {"measure": self.measure, "solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+            settings |= {"random_state": self.random_state, "stages": "joint"}
+            return KernelQuantileRegressor(kernel, alpha=alpha, **settings)
+
+        with progress(self.verbose, STAGES):
+            self.stages_, self.shape_ = fit_stages(X, y, weight, joint, nodes)
+        shape = self.shape_
+        self.X_fit_, self.columns_, self.n_features_in_ = X, None, int(X.shape[1])
+        self.relevance_ = self.stages_.relevance(self.n_features_in_)
+        self.grid_, self.rearranged_ = staged_grid(nodes), True
+        for name in ("alpha_", "objective_", "dual_gap_", "relative_gap_", "n_iter_", "status_", "solver_"):
+            setattr(self, name, getattr(shape, name) if shape is not None else UNSHAPED[name])
+        return self
+
+    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+        self.stages_ = self.shape_ = None
+        return super()._store(X, bound, problem, result, centre, columns)
+
+    def _evaluate(self, X, theta):
+        if self.stages_ is None:
+            return super()._evaluate(X, theta)
+        far = self.stages_.columns.beyond(X) > FAR
+        if np.any(far):
+            warnings.warn(
+                f"{type(self).__name__}: {np.sum(far)} of {len(X)} rows are more than {FAR:g} standard deviations from "
+                "the range of the training rows. Predictions there are those at its edge, and may be too sharp.",
+                ExtrapolationWarning,
+                stacklevel=4,
+            )
+        return staged_quantiles(self.stages_, self.shape_, X, np.asarray(theta))
+
+    def _valid_inputs(self, X, method="predict"):
+        if self.stages_ is None:
+            return super()._valid_inputs(X, method)
+        return validate_inputs(self, X, self.X_fit_, None, method)
 
     def _targets(self, y, weight, measure):
         """Return y at every node, shape (n, m), and what was taken off it: its mean where there is an intercept."""
@@ -241,9 +368,29 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         levels = check_levels(self, levels)
+        self._warn_of_levels(levels)
+        return self._quantiles(X, levels)
+
+    def _quantiles(self, X, levels: np.ndarray):
         if self.rearranged_:
             return self.predict_function(X)(levels)
         return self._evaluate(self._valid_inputs(X), levels)
+
+    def _warn_of_levels(self, levels: np.ndarray) -> None:
+        """Warn of levels about which the data say nothing."""
+        known = to_numpy(self.grid_) if self.stages_ is None else self.stages_.levels.levels
+        beyond = levels[(levels < known[0] * (1 - 1e-9)) | (1 - levels < (1 - known[-1]) * (1 - 1e-9))]
+        if len(beyond) == 0:
+            return
+        if self.stages_ is None:
+            reason = "lie beyond the outer levels that were trained on, and get the quantiles of these"
+            remedy = "Train on further levels, measure=Points([...]), or leave kernel and alpha to the estimator."
+        else:
+            reason = f"lie beyond the outermost of {len(known)} residuals, and rest on an assumption about tails"
+            remedy = "See Notes; more rows say more."
+        shown = ", ".join(f"{level:.3g}" for level in beyond[:3])
+        message = f"{type(self).__name__}: levels such as {shown} {reason}. {remedy}"
+        warnings.warn(message, ExtrapolationWarning, stacklevel=3)
 
     def predict(self, X):
         """Return the conditional median, shape (n_samples,); the mean where the loss has expectiles.
@@ -305,7 +452,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         nodes, weights = to_numpy(self.measure_.locations), to_numpy(self.measure_.weights)
-        predicted = self.predict_quantile(X, nodes)
+        predicted = self._quantiles(X, nodes)
         return d2_integrated_pinball(y, predicted, nodes, weights, sample_weight)
 
 

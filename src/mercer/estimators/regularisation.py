@@ -13,7 +13,7 @@ from mercer.magnitudes import SMALLEST_SPREAD, check_alpha
 from mercer.problems import DualProblem
 from mercer.solvers import leave_one_out_errors
 
-__all__ = ["CHOOSING", "choose_alpha", "smallest_alpha"]
+__all__ = ["CHOOSING", "choose_alpha", "mean_deviation", "smallest_alpha"]
 
 #: what progress says of it
 CHOOSING = "choosing alpha by leave-one-out"
@@ -49,7 +49,7 @@ def choose_alpha(
         return float(alpha)
     if alpha != "auto":
         raise parameter_error(owner, "alpha", alpha, "a positive number or 'auto'")
-    residual, deviation = _deviation(y, weight, intercept)
+    residual, deviation = mean_deviation(y, weight, intercept)
     if deviation == 0:
         return 1.0
     weight = None if weight is None else to_numpy(weight).astype(float)
@@ -74,11 +74,11 @@ def choose_alpha(
 
 def smallest_alpha(growth: int, y: Any, weight: Any, intercept: bool) -> float:
     """Return the smallest λ that ``"auto"`` may choose, in the unit of y; smaller ones fit no better."""
-    deviation = _deviation(y, weight, intercept)[1]
+    deviation = mean_deviation(y, weight, intercept)[1]
     return 1.0 if deviation == 0 else float(CANDIDATES[0] * deviation ** (growth - 2))
 
 
-def _deviation(y: Any, weight: Any, intercept: bool) -> tuple[np.ndarray, float]:
+def mean_deviation(y: Any, weight: Any, intercept: bool) -> tuple[np.ndarray, float]:
     """Return y about its mean (about 0 without an intercept), and its mean size: 0 if that is lost in rounding."""
     y = to_numpy(y).astype(float)
     share = np.full(len(y), 1 / len(y)) if weight is None else to_numpy(weight).astype(float)

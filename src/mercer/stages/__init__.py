@@ -1,0 +1,26 @@
+"""Parts of a distribution that are learned one after the other: warps, a location, a spread, levels of what is left.
+
+q_θ(x) = T⁻¹(f(x) + σ(x)·b(θ)). Each part is a function that learns it and an object that holds what was learned, on
+NumPy arrays; :func:`learn_stages` makes all of them.
+"""
+
+from mercer.stages.location import Location, learn_location
+from mercer.stages.relevance import Relevance, choose_relevance
+from mercer.stages.residual_levels import ResidualLevels
+from mercer.stages.spread import Spread, learn_spread
+from mercer.stages.together import Stages, learn_stages
+from mercer.stages.warps import ColumnWarp, TargetWarp
+
+__all__ = [
+    "ColumnWarp",
+    "Location",
+    "Relevance",
+    "ResidualLevels",
+    "Spread",
+    "Stages",
+    "TargetWarp",
+    "choose_relevance",
+    "learn_location",
+    "learn_spread",
+    "learn_stages",
+]

@@ -1,0 +1,200 @@
+"""Monotone transforms of columns and of targets, so that smooth functions with one scale fit skewed data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["ColumnWarp", "TargetWarp", "yeo_johnson", "yeo_johnson_inverse"]
+
+#: a column with no more values than this is left as it is: a code, a count or a dummy
+FEW_VALUES = 10
+#: how far beyond the training range, in standard deviations, warped inputs may lie; further ones are moved there
+BEYOND = 0.5
+#: powers among which that of a column is chosen, and that of y; beyond 0 and 2 the range of y would be bounded
+COLUMN_POWERS, TARGET_POWERS = np.linspace(-3, 5, 33), np.linspace(0, 2, 21)
+#: rows from which a power is chosen
+MOST_ROWS = 500
+
+
+def yeo_johnson(t: np.ndarray, power: float) -> np.ndarray:
+    """Return the transform of Yeo and Johnson (2000): a power of 1 + t above 0, of 1 − t with 2 − power below.
+
+    Examples
+    --------
+    >>> yeo_johnson(np.array([-1.0, 0.0, 3.0]), 1.0)
+    array([-1.,  0.,  3.])
+    >>> yeo_johnson(np.array([0.0, 3.0]), 0.5)
+    array([0., 2.])
+    """
+    size = np.log1p(np.abs(t))
+    return np.where(t >= 0, _power_of(size, power), -_power_of(size, 2 - power))
+
+
+def _power_of(size: np.ndarray, power: float) -> np.ndarray:
+    return size if power == 0 else np.expm1(power * size) / power
+
+
+def yeo_johnson_inverse(u: np.ndarray, power: float) -> np.ndarray:
+    """Undo :func:`yeo_johnson`; for powers from 0 to 2, of any number."""
+    size = np.abs(u)
+    return np.where(u >= 0, _root_of(size, power), -_root_of(size, 2 - power))
+
+
+def _root_of(size: np.ndarray, power: float) -> np.ndarray:
+    return np.expm1(size if power == 0 else np.log1p(power * size) / power)
+
+
+def yeo_johnson_log_slope(t: np.ndarray, power: float) -> np.ndarray:
+    """Return the logarithm of the derivative in t."""
+    return np.where(t >= 0, power - 1, 1 - power) * np.log1p(np.abs(t))
+
+
+def likeliest_power(t: np.ndarray, powers: np.ndarray) -> float:
+    """Return the power after which values are most like Gaussian ones: maximum likelihood."""
+    t = t[np.linspace(0, len(t) - 1, min(len(t), MOST_ROWS)).round().astype(int)]
+    scores = [0.5 * len(t) * np.log(_variance(t, power)) - yeo_johnson_log_slope(t, power).sum() for power in powers]
+    return float(powers[int(np.argmin(scores))])
+
+
+def _variance(t: np.ndarray, power: float) -> float:
+    return max(float(np.var(yeo_johnson(t, power))), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class ColumnWarp:
+    """Columns standardised, some of them after a power transform, and kept within reach of the training range.
+
+    Columns that do not vary are left out (but for one, where none does); d below is the number of the others.
+
+    Attributes
+    ----------
+    kept : array of int, shape (d,)
+        Which columns are used.
+    powers : array of shape (d,)
+        Powers of Yeo and Johnson, of standardised columns; 1 leaves a column as it is.
+    centre, scale : arrays of shape (2, d)
+        What is taken off and divided by, before and after the power.
+    low, high : arrays of shape (d,)
+        Between which warped columns are kept.
+    range : array of shape (2, d)
+        Least and largest values of columns as they came.
+
+    Examples
+    --------
+    >>> X = np.exp(np.random.default_rng(0).normal(size=(100, 1)))
+    >>> warp = ColumnWarp.learn(X, powers=True)
+    >>> bool(warp.powers[0] < 0)
+    True
+    >>> bool(warp(np.array([[1e6]]))[0, 0] == warp.high[0])
+    True
+    """
+
+    kept: np.ndarray
+    powers: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    range: np.ndarray
+
+    @classmethod
+    def learn(cls, X: np.ndarray, powers: bool) -> ColumnWarp:
+        """Standardise columns; with ``powers`` those of more than ten values after their likeliest power transform."""
+        kept = np.flatnonzero(_varies(X))
+        kept = kept if len(kept) else np.zeros(1, dtype=int)
+        X = X[:, kept]
+        first = _location_and_scale(X)
+        Z = (X - first[0]) / first[1]
+        chosen = np.ones(X.shape[1])
+        if powers:
+            for k in range(X.shape[1]):
+                if len(np.unique(Z[:, k])) > FEW_VALUES:
+                    chosen[k] = likeliest_power(Z[:, k], COLUMN_POWERS)
+        Z = _powered(Z, chosen)
+        second = _location_and_scale(Z)
+        Z = (Z - second[0]) / second[1]
+        centre, scale = (np.stack(pair) for pair in zip(first, second, strict=True))
+        ends = np.stack([X.min(axis=0), X.max(axis=0)])
+        return cls(kept, chosen, centre, scale, Z.min(axis=0) - BEYOND, Z.max(axis=0) + BEYOND, ends)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return warped columns."""
+        Z = _powered((X[:, self.kept] - self.centre[0]) / self.scale[0], self.powers)
+        return np.clip((Z - self.centre[1]) / self.scale[1], self.low, self.high)
+
+    def beyond(self, X: np.ndarray) -> np.ndarray:
+        """Return how far rows are from the training range, the most of all columns, in standard deviations of it."""
+        X = X[:, self.kept]
+        return np.max(np.maximum(self.range[0] - X, X - self.range[1]) / self.scale[0], axis=1)
+
+
+def _location_and_scale(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations; 1 for a column that does not vary."""
+    return X.mean(axis=0), np.where(_varies(X), X.std(axis=0), 1.0)
+
+
+def _varies(X: np.ndarray) -> np.ndarray:
+    return X.std(axis=0) > 1e-14 * np.abs(X).max(axis=0)
+
+
+def _powered(Z: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    Z = Z.copy()
+    for k in np.flatnonzero(powers != 1):
+        with np.errstate(over="ignore"):  # far beyond the training range, where values are clipped
+            Z[:, k] = yeo_johnson(Z[:, k], powers[k])
+    return Z
+
+
+@dataclass(frozen=True)
+class TargetWarp:
+    """Targets standardised, perhaps after a power transform: T, with its inverse and slope.
+
+    Attributes
+    ----------
+    power : float
+        The power of Yeo and Johnson, of standardised targets, in [0, 2]; 1 is linear.
+    centre, scale : tuple of two floats
+        What is taken off and divided by, before and after the power.
+
+    Examples
+    --------
+    >>> y = np.exp(np.random.default_rng(0).normal(size=200))
+    >>> warp = TargetWarp.learn(y, None, power=True)
+    >>> bool(np.allclose(warp.inverse(warp(y)), y))
+    True
+    """
+
+    power: float
+    centre: tuple[float, float]
+    scale: tuple[float, float]
+
+    @classmethod
+    def learn(cls, y: np.ndarray, weight: np.ndarray | None, power: bool) -> TargetWarp:
+        """Standardise targets, with ``power`` after their likeliest power transform."""
+        first = _moments(y, weight)
+        t = (y - first[0]) / first[1]
+        chosen = likeliest_power(t, TARGET_POWERS) if power else 1.0
+        second = _moments(yeo_johnson(t, chosen), weight)
+        return cls(chosen, (first[0], second[0]), (first[1], second[1]))
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Return T(y)."""
+        t = yeo_johnson((y - self.centre[0]) / self.scale[0], self.power)
+        return (t - self.centre[1]) / self.scale[1]
+
+    def inverse(self, t: np.ndarray) -> np.ndarray:
+        """Return y with T(y) = t."""
+        standard = yeo_johnson_inverse(t * self.scale[1] + self.centre[1], self.power)
+        return standard * self.scale[0] + self.centre[0]
+
+    def log_slope(self, y: np.ndarray) -> np.ndarray:
+        """Return log T′(y), but for a constant that is the same for all warps of the same targets."""
+        standard = (y - self.centre[0]) / self.scale[0]
+        return yeo_johnson_log_slope(standard, self.power) - np.log(self.scale[1])
+
+
+def _moments(y: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
+    mean = float(np.average(y, weights=weight))
+    return mean, float(np.sqrt(np.average((y - mean) ** 2, weights=weight)))
