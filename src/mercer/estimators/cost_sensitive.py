@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import device, is_numpy, namespace, to_numpy
+from mercer.backend import clip, device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
@@ -173,6 +173,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     >>> cautious, eager = model.predict(X, cost=0.1), model.predict(X, cost=0.9)
     >>> bool(cautious.sum() < y.sum() < eager.sum())
     True
+    >>> model.predict_proba(X).shape
+    (200, 2)
     >>> curve = model.operating_curve(X, y, costs=[0.1, 0.5, 0.9])
     >>> bool(curve.sensitivity[-1] > 0.9 and curve.specificity[0] > 0.9 and model.relative_gap_ <= 1e-3)
     True
@@ -402,6 +404,50 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             return self.classes_[to_numpy(second).astype(int)]
         xp = namespace(second)
         return xp.take(self.classes_, xp.astype(second, xp.int64), axis=0)
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes, shape (n_samples, 2), in the order of ``classes_``.
+
+        The decision of least expected cost at θ is "positive" where P(positive | x) > 1 − θ. Read backwards, the share
+        of all costs at which x is called positive estimates this probability (Wang, Shen and Liu, 2008):
+
+            p(x) = |{θ ∈ (0, 1): h(x)(θ) + b(θ) > 0}|.
+
+        It is 1 − θ* where the decision changes its sign once, at θ*; one that changes more often is rearranged, so that
+        the positive costs come last. Decisions are read on ``grid_``, θ_1 < … < θ_g, and are straight lines in
+        between. Beyond its ends nothing was learned: whoever is called positive at all costs has p > 1 − θ_1, and gets
+        the middle of that, 1 − θ_1/2; whoever is called negative at all costs gets (1 − θ_g)/2.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Notes
+        -----
+        With ``noncrossing="rearrange"``, ``predict(X, cost)`` is positive where p > 1 − cost and nowhere else, for
+        costs from θ_1 to θ_g and but for rounding. Otherwise this is so at the costs of ``grid_`` for rows whose
+        decisions change once; between these costs h is curved, and p is off by no more than their spacing. The order of
+        rows by p is that of the costs at which they change sides, and not that of their decision values at one cost.
+
+        Probabilities are those of the fit: a large λ draws them towards the share of the positives. Where their scale
+        matters beyond decisions, calibrate them: ``sklearn.calibration.CalibratedClassifierCV(model)``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from sklearn.metrics import log_loss
+        >>> from mercer import CostSensitiveClassifier
+        >>> X, y = make_moons(400, noise=0.4, random_state=0)
+        >>> model = CostSensitiveClassifier().fit(X[:200], y[:200])
+        >>> bool(log_loss(y[200:], model.predict_proba(X[200:])) < 0.4)  # 0.69 for the shares of the classes
+        True
+        """
+        check_is_fitted(self)
+        grid = to_numpy(self.grid_)
+        decisions = QuantileFunction(grid, self._decide(self._valid_inputs(X, "predict_proba"), grid))
+        positive = clip(1 - decisions.cdf(0.0), float(1 - grid[-1]) / 2, 1 - float(grid[0]) / 2)
+        both = [1 - positive, positive] if self._second_is_positive else [positive, 1 - positive]
+        return namespace(positive).stack(both, axis=1)
 
     def operating_curve(self, X, y, costs=None, sample_weight=None):
         """Return sensitivity and specificity on (X, y) at each cost, as an :class:`OperatingCurve`.
