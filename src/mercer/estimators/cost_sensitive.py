@@ -20,7 +20,7 @@ from mercer.estimators.validation import take_rows, validate_labels, validate_tr
 from mercer.exceptions import DataError, parameter_error
 from mercer.quantile_function import QuantileFunction, check_levels
 
-__all__ = ["CostSensitiveClassifier", "OperatingCurve"]
+__all__ = ["COST_HINT", "CostSensitiveClassifier", "OperatingCurve", "whether_positive"]
 
 COST_HINT = (
     "A cost θ weighs positives by θ and negatives by 1 − θ; "
@@ -467,19 +467,25 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         check_is_fitted(self)
         costs = check_levels(self, self.grid_ if costs is None else costs, "costs", COST_HINT)
         positive = to_numpy(self._decide(self._valid_inputs(X, "operating_curve"), costs)) > 0
-        labels, classes = validate_labels(self, y), to_numpy(self.classes_)
-        if len(labels) != len(positive):
-            raise DataError(f"y must have shape ({len(positive)},), one label for each row of X; got {labels.shape}.")
-        strange = ~np.isin(labels, classes)
-        if np.any(strange):
-            raise DataError(
-                f"{type(self).__name__}: y must have the labels of the fit, {classes.tolist()}; "
-                f"got {labels[strange].tolist()[0]!r}."
-            )
+        truth = whether_positive(self, y, len(positive))
         weight = validate_weight(sample_weight, positive)
-        signs = np.where(labels == self.pos_label_, 1, -1)
+        signs, classes = np.where(truth, 1, -1), to_numpy(self.classes_)
         self._check_both(signs[weight > 0], classes if self._second_is_positive else classes[::-1])
-        right = np.where((signs > 0)[:, None], positive, ~positive) * weight[:, None]
+        right = np.where(truth[:, None], positive, ~positive) * weight[:, None]
         # sums down the columns, all in one order: rounding cannot make a monotone curve wiggle
         shares = [right[signs == sign].sum(axis=0) / weight[signs == sign].sum() for sign in (1, -1)]
         return OperatingCurve(costs, *shares)
+
+
+def whether_positive(model: CostSensitiveClassifier, y: Any, n: int) -> np.ndarray:
+    """Return which of n labels are the positive class of a fitted model; others than its two are refused."""
+    labels, classes = validate_labels(model, y), to_numpy(model.classes_)
+    if len(labels) != n:
+        raise DataError(f"y must have shape ({n},), one label for each row of X; got {labels.shape}.")
+    strange = ~np.isin(labels, classes)
+    if np.any(strange):
+        raise DataError(
+            f"{type(model).__name__}: y must have the labels of the fit, {classes.tolist()}; "
+            f"got {labels[strange].tolist()[0]!r}."
+        )
+    return labels == model.pos_label_
