@@ -43,7 +43,7 @@ THREE = np.array(["red", "green", "blue"])[np.arange(N) % 3]
             THREE,
             None,
             "Only binary classification is supported. The type of the target is multiclass: y has 3 classes: "
-            "'blue', 'green', 'red'.*OneVsRestClassifier",
+            r"'blue', 'green', 'red'.*CostMatrixClassifier\(\) takes several",
         ),
         (X, np.arange(N) // 2, None, r"y has 12 classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\."),
         (X, np.full(N, "yes"), None, "two classes; there is one class only: 'yes'"),

@@ -138,7 +138,7 @@ def test_precomputed():
 
 
 def test_one_class_against_the_rest():
-    """What the error for three classes advises."""
+    """As a part of scikit-learn's own."""
     three = np.array(["left", "middle", "right"])[np.digitize(X[:, 0], [0.0, 1.0])]
     model = OneVsRestClassifier(classifier(Gaussian(2.0), alpha=1e-3)).fit(X, three)
     assert model.score(X, three) > 0.9

@@ -291,8 +291,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             shown = ", ".join(map(repr, classes.tolist()[:10])) + (", ..." if len(classes) > 10 else "")
             raise DataError(
                 f"{type(self).__name__}: Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}: y has {len(classes)} classes: {shown}. For one class against the rest "
-                "pass y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+                f"{type_of_target(labels)}: y has {len(classes)} classes: {shown}. CostMatrixClassifier() takes "
+                "several; for one class against the rest pass y == label."
             )
         if len(classes) < 2:
             raise DataError(

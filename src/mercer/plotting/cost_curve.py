@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["CostCurveDisplay", "ExpectedCostDisplay"]
 
 #: names of the classes where none are known
-NAMES = ("negatives", "positives")
+UNNAMED = ("negatives", "positives")
 #: costs that are drawn by default
-COSTS = np.arange(1, 100) / 100
+DRAWN = np.arange(1, 100) / 100
 
 
 def class_names(estimator: Any, X: Any) -> tuple[str, str]:
@@ -37,7 +37,7 @@ def class_names(estimator: Any, X: Any) -> tuple[str, str]:
 
 def cost_axis(ax: Axes, class_names: tuple[str, str]) -> None:
     """Label the axis of costs by the class whose errors they weigh."""
-    name = "positive" if tuple(class_names) == NAMES else class_names[1]
+    name = "positive" if tuple(class_names) == UNNAMED else class_names[1]
     ax.set(xlim=(0, 1), xlabel=f"cost θ of a missed {name}")
 
 
@@ -71,7 +71,7 @@ class CostCurveDisplay:
     [0.2, 0.7, 1.0]
     """
 
-    def __init__(self, costs, sensitivity, specificity, *, class_names=NAMES):
+    def __init__(self, costs, sensitivity, specificity, *, class_names=UNNAMED):
         self.costs = costs
         self.sensitivity = sensitivity
         self.specificity = specificity
@@ -95,7 +95,7 @@ class CostCurveDisplay:
             Of a new figure by default.
         """
         last, inner = reach(estimator, X, "operating_curve")
-        curve = last.operating_curve(inner, y, costs=COSTS if costs is None else costs)
+        curve = last.operating_curve(inner, y, costs=DRAWN if costs is None else costs)
         names = class_names(last, inner)
         return cls(curve.costs, curve.sensitivity, curve.specificity, class_names=names).plot(ax)
 
@@ -152,7 +152,7 @@ class ExpectedCostDisplay:
     [0.0, 0.25, 0.0]
     """
 
-    def __init__(self, costs, expected_cost, prevalence, *, class_names=NAMES):
+    def __init__(self, costs, expected_cost, prevalence, *, class_names=UNNAMED):
         self.costs = costs
         self.expected_cost = expected_cost
         self.prevalence = prevalence
@@ -176,7 +176,7 @@ class ExpectedCostDisplay:
         ax : Axes, optional
             Of a new figure by default.
         """
-        costs = check_levels(cls.__name__, COSTS if costs is None else costs, "costs", COST_HINT)
+        costs = check_levels(cls.__name__, DRAWN if costs is None else costs, "costs", COST_HINT)
         positive, called = decisions(estimator, X, y, costs)
         paid = expected_cost(positive, called, costs, sample_weight)
         prevalence = float(np.average(positive, weights=sample_weight))
