@@ -43,7 +43,7 @@ THREE = np.array(["red", "green", "blue"])[np.arange(N) % 3]
             THREE,
             None,
             "Only binary classification is supported. The type of the target is multiclass: y has 3 classes: "
-            "'blue', 'green', 'red'.*OneVsRestClassifier",
+            r"'blue', 'green', 'red'.*CostMatrixClassifier\(\) takes several",
         ),
         (X, np.arange(N) // 2, None, r"y has 12 classes: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\."),
         (X, np.full(N, "yes"), None, "two classes; there is one class only: 'yes'"),
@@ -71,10 +71,17 @@ def test_data_that_are_refused(inputs, targets, weight, message):
     assert isinstance(caught.value, (ValueError, TypeError))
 
 
-@pytest.mark.parametrize("cost", [0, 1, -0.1, 1.5, 90, np.nan, "high", None, True, [0.5], np.array([0.2, 0.5])])
+@pytest.mark.parametrize(
+    "cost",
+    [0, 1, -0.1, 1.5, 90, np.nan, "high", "0.5", True, {}, [0.5], np.array([0.2, 0.5]), np.full((N, 1), 0.5)]
+    + [[0.5] * (N - 1), [[0.5], [0.5, 0.2]]]
+    + [[value] * N for value in (0, 1, 2.0, np.nan, "0.5", None, True)],
+)
 def test_a_cost_that_is_refused(model, cost):
     for call in (model.predict, model.decision_function):
-        with pytest.raises(MercerError, match=r"cost must be a finite number in \(0, 1\); got .*θ = r/\(1 \+ r\)"):
+        with pytest.raises(
+            MercerError, match=r"(?s)cost must be a finite number in \(0, 1\).*; got .*θ = r/\(1 \+ r\)"
+        ):
             call(X, cost=cost)
 
 
@@ -127,6 +134,11 @@ def test_predicting_before_fitting():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"cost": 1}, r"CostSensitiveClassifier: cost must be a finite number in \(0, 1\); got 1.*θ = r/\(1 \+ r\)"),
+        ({"cost": [0.5] * N}, r"cost must be a finite number in \(0, 1\)"),
+        ({"pos_label": 2}, r"pos_label must be None or one of the classes, \[0, 1\]; got 2"),
+        ({"pos_label": "yes"}, r"pos_label must be None or one of the classes, \[0, 1\]; got 'yes'"),
+        ({"pos_label": np.array([0, 1])}, "pos_label must be None or one of the classes"),
         ({"alpha": 0}, "CostSensitiveClassifier: alpha must be .* > 0; got 0"),
         ({"alpha": "best"}, "alpha must be a positive number or 'auto'; got 'best'"),
         ({"tol": 0}, "CostSensitiveClassifier: tol must be"),

@@ -7,6 +7,7 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_moons
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -55,12 +56,38 @@ def test_grid_search(scoring):
     assert np.mean(search.predict(NEW) == np.where(TARGET, "yes", "no")) > 0.8
 
 
+def test_the_cost_is_searched():
+    """Where missing a positive is four times as bad, the cost to decide at is 4/5, and a search finds it."""
+    x, y = make_moons(300, noise=0.5, random_state=3)
+    scoring = make_scorer(lambda truth, called: -np.mean(np.where(truth == 1, 4.0, 1.0) * (truth != called)))
+    search = GridSearchCV(
+        classifier(alpha="auto", measure=None), {"cost": [0.2, 0.5, 0.8]}, scoring=scoring, cv=3, error_score="raise"
+    )
+    search.fit(x, y)
+    assert search.best_params_ == {"cost": 0.8}
+    np.testing.assert_array_equal(search.predict(NEW), search.best_estimator_.predict(NEW, cost=0.8))
+    assert clone(search.best_estimator_).cost == 0.8
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "accuracy"])
+def test_scikit_learn_scores_do_not_depend_on_who_is_positive(scoring):
+    x, y = make_moons(150, noise=0.3, random_state=3)
+    scores = [cross_val_score(classifier(pos_label=name), x, y, scoring=scoring, cv=3) for name in (None, 1, 0)]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_allclose(scores[2], scores[0], atol=0.03)
+    assert np.all(scores[2] > 0.7)
+
+
 def test_pipeline_with_a_cost():
     pipeline = make_pipeline(StandardScaler(), classifier(Gaussian(1.0))).fit(X, Y)
     scaler = StandardScaler().fit(X)
     direct = classifier(Gaussian(1.0)).fit(scaler.transform(X), Y)
     np.testing.assert_array_equal(pipeline.predict(NEW, cost=0.9), direct.predict(scaler.transform(NEW), cost=0.9))
     assert np.any(pipeline.predict(NEW, cost=0.9) != pipeline.predict(NEW))
+    pipeline.set_params(costsensitiveclassifier__cost=0.9)
+    np.testing.assert_array_equal(pipeline.predict(NEW), pipeline.predict(NEW, cost=0.9))
+    own = np.linspace(0.1, 0.9, len(NEW))
+    np.testing.assert_array_equal(pipeline.predict(NEW, cost=own), direct.predict(scaler.transform(NEW), cost=own))
 
 
 def test_weights_through_cross_validation():
@@ -88,6 +115,8 @@ def test_data_frames():
         model = classifier().fit(frame, labels)
         found = model.predict_function(pd.DataFrame(NEW, columns=["a", "b"]), COSTS)
         np.testing.assert_allclose(found, expected)
+        own = pd.Series(np.linspace(0.1, 0.9, 40), index=frame.index)
+        np.testing.assert_array_equal(model.predict(frame, cost=own), model.predict(frame, cost=own.to_numpy()))
         curve = model.operating_curve(frame, labels, COSTS, pd.Series(np.ones(40)))
         assert curve.sensitivity.shape == (3,)
     assert list(model.feature_names_in_) == ["a", "b"]
@@ -109,7 +138,7 @@ def test_precomputed():
 
 
 def test_one_class_against_the_rest():
-    """What the error for three classes advises."""
+    """As a part of scikit-learn's own."""
     three = np.array(["left", "middle", "right"])[np.digitize(X[:, 0], [0.0, 1.0])]
     model = OneVsRestClassifier(classifier(Gaussian(2.0), alpha=1e-3)).fit(X, three)
     assert model.score(X, three) > 0.9
@@ -131,15 +160,27 @@ def test_other_arrays_give_the_same(noncrossing, weighted):
     x, y, new = xp.asarray(X), xp.asarray(Y), xp.asarray(NEW)
     there = classifier(**settings).fit(x, y, None if weight is None else xp.asarray(weight))
     assert type(there.classes_) is type(x)
+    own = np.linspace(0.1, 0.9, len(NEW))
     for got, wanted in (
         (there.predict_function(new, COSTS), here.predict_function(NEW, COSTS)),
         (there.decision_function(new, 0.3), here.decision_function(NEW, 0.3)),
         (there.predict(new, 0.3), here.predict(NEW, 0.3)),
+        (there.decision_function(new, xp.asarray(own)), here.decision_function(NEW, own)),
+        (there.predict(new, own), here.predict(NEW, own)),
     ):
         assert type(got) is type(x)
         np.testing.assert_allclose(to_numpy(got), wanted, atol=1e-6)
     curve = there.operating_curve(new, xp.asarray(TARGET), COSTS)
     np.testing.assert_allclose(curve.sensitivity, here.operating_curve(NEW, TARGET, COSTS).sensitivity)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_who_is_positive_with_other_arrays(positive):
+    xp = pytest.importorskip("array_api_strict")
+    model = classifier(tol=1e-2, pos_label=positive)
+    here, there = (clone(model).fit(a, b) for a, b in ((X, Y), (xp.asarray(X), xp.asarray(Y))))
+    assert there.pos_label_ == here.pos_label_ == positive
+    np.testing.assert_array_equal(to_numpy(there.predict(xp.asarray(NEW), 0.8)), here.predict(NEW, 0.8))
 
 
 def test_labels_of_text_with_other_arrays():

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from mercer import CostSensitiveClassifier
+from mercer.exceptions import MercerError
 from mercer.kernels import Gaussian
 from mercer.losses import MoreauHinge
 from mercer.measures import GaussLegendre, Points
@@ -70,6 +71,25 @@ def test_labels_are_names(names):
     np.testing.assert_array_equal(curve.sensitivity, expected.sensitivity)
 
 
+@pytest.mark.parametrize("names", [("no", "yes"), (False, True), (3, 17)], ids=str)
+def test_who_is_positive_is_a_choice(names):
+    """The first class as the positive one is the fit of swapped labels, with the sign that scikit-learn expects."""
+    names = np.asarray(names)
+    first, swapped = classifier(pos_label=names[0]).fit(X, names[Y]), classifier().fit(X, 1 - Y)
+    second = classifier(pos_label=names[1]).fit(X, names[Y])
+    np.testing.assert_array_equal(first.classes_, names)
+    assert (first.pos_label_, second.pos_label_) == tuple(names.tolist())
+    np.testing.assert_array_equal(first.predict_function(NEW, COSTS), swapped.predict_function(NEW, COSTS))
+    np.testing.assert_array_equal(first.decision_function(NEW, 0.8), -swapped.decision_function(NEW, 0.8))
+    np.testing.assert_array_equal(first.predict(NEW, 0.8), names[1 - swapped.predict(NEW, 0.8)])
+    assert np.mean(first.predict(NEW, 0.8) == names[0]) > np.mean(second.predict(NEW, 0.8) == names[0]) + 0.1
+    curve, expected = first.operating_curve(NEW, names[TARGET], COSTS), swapped.operating_curve(NEW, 1 - TARGET, COSTS)
+    np.testing.assert_array_equal(curve.sensitivity, expected.sensitivity)
+    np.testing.assert_array_equal(curve.specificity, expected.specificity)
+    with pytest.raises(MercerError, match=f"no row of positive weight has the class {names.tolist()[0]!r}"):
+        first.operating_curve(NEW, np.full(len(NEW), names[1]))
+
+
 def test_order_and_splitting_of_costs():
     whole = Points([0.1, 0.4, 0.9], [1.0, 2.0, 3.0])
     split = Points([0.9, 0.4, 0.1, 0.4], [3.0, 0.5, 1.0, 1.5])
@@ -118,6 +138,41 @@ def test_all_ways_of_asking_agree():
     np.testing.assert_array_equal(model.decision_function(NEW), model.decision_function(NEW, cost=0.5))
     np.testing.assert_array_equal(model.predict(NEW), model.predict(NEW, 0.5))
     np.testing.assert_allclose(model.predict_function(NEW, 0.3)[:, 0], together[:, 1], rtol=1e-12)
+
+
+def test_the_parameter_is_the_cost_that_is_not_given():
+    model, plain = classifier(cost=0.8).fit(X, Y), classifier().fit(X, Y)
+    np.testing.assert_array_equal(model.dual_coef_, plain.dual_coef_)
+    np.testing.assert_array_equal(model.decision_function(NEW), plain.decision_function(NEW, 0.8))
+    np.testing.assert_array_equal(model.predict(NEW), plain.predict(NEW, 0.8))
+    np.testing.assert_array_equal(model.predict(NEW, 0.5), plain.predict(NEW))
+    assert model.score(NEW, TARGET) == np.mean(plain.predict(NEW, 0.8) == TARGET) != plain.score(NEW, TARGET)
+
+
+@pytest.mark.parametrize("noncrossing", [None, "rearrange"])
+@pytest.mark.parametrize("distinct", [True, False])
+def test_rows_have_costs_of_their_own(noncrossing, distinct, monkeypatch):
+    """Each row is decided as it is alone, whatever the others are, in any order and however many at once."""
+    monkeypatch.setattr("mercer.estimators.cost_sensitive.ROWS_AT_ONCE", 64)
+    model = classifier(noncrossing=noncrossing).fit(X, Y)
+    costs = RNG.uniform(0.02, 0.98, len(NEW)) if distinct else RNG.choice(COSTS, len(NEW))
+    alone = np.array([model.decision_function(row[None], cost)[0] for row, cost in zip(NEW, costs, strict=True)])
+    np.testing.assert_allclose(model.decision_function(NEW, costs), alone, atol=1e-10)
+    np.testing.assert_array_equal(model.predict(NEW, costs.tolist()), alone > 0)
+    assert np.any(model.predict(NEW, costs) != model.predict(NEW, costs[::-1]))
+
+
+def test_prices_of_each_row_are_obeyed():
+    """Missing a positive costs a, a false alarm b: θ = a/(a + b). Who ignores that, or turns it around, pays more."""
+    x, y = make_moons(2300, noise=0.5, random_state=5)
+    model = CostSensitiveClassifier(measure=GaussLegendre(6)).fit(x[:300], y[:300])
+    a, b = RNG.exponential(size=(2, 2000))
+
+    def paid(cost):
+        called = model.predict(x[300:], cost)
+        return np.mean(np.where(y[300:] == 1, a, b) * (called != y[300:]))
+
+    assert paid(a / (a + b)) < 0.8 * paid(0.5) < 0.8 * paid(b / (a + b))
 
 
 WILD = {"kernel": Gaussian(20.0), "output_kernel": Gaussian(60.0), "alpha": 1e-5, "measure": GaussLegendre(12)}

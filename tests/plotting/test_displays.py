@@ -20,6 +20,7 @@ from mercer.exceptions import DataError, MercerError, UnsupportedError
 from mercer.measures import Points
 from mercer.plotting import (
     CostCurveDisplay,
+    ExpectedCostDisplay,
     LevelSetDisplay,
     PITDisplay,
     QuantileCalibrationDisplay,
@@ -240,12 +241,61 @@ def test_cost_curve_shows_the_operating_curve(classifier):
     curve = model.operating_curve(X, y, costs=[0.3, 0.7])
     np.testing.assert_allclose(display.sensitivity_.get_xydata(), np.column_stack([[0.3, 0.7], curve.sensitivity]))
     np.testing.assert_allclose(display.specificity_.get_xydata(), np.column_stack([[0.3, 0.7], curve.specificity]))
-    assert labels(display.labels_) == ["positives", "negatives"]
+    assert labels(display.labels_) == ["well", "ill"]
+    assert display.ax_.get_xlabel() == "cost θ of a missed well"
+    again = CostCurveDisplay(display.costs, display.sensitivity, display.specificity).plot()
+    assert labels(again.labels_) == ["positives", "negatives"]
+    assert again.ax_.get_xlabel() == "cost θ of a missed positive"
     assert len(CostCurveDisplay.from_estimator(model, X, y).costs) == 99
     colours = [display.sensitivity_.get_color(), display.specificity_.get_color()]
     assert [text.get_color() for text in display.labels_] == colours
     with pytest.raises(DataError, match="same length"):
         CostCurveDisplay([0.1, 0.2], [1.0], [1.0, 1.0]).plot()
+
+
+def test_cost_curves_name_the_classes():
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    numbers, names = (X[:, 0] > 0).astype(int), np.where(X[:, 0] > 0, "well", "ill")
+    settings = {"alpha": 0.1, "measure": Points([0.2, 0.8])}
+    for y, positive, expected in ((numbers, None, ["class 1", "class 0"]), (names, "ill", ["ill", "well"])):
+        pipeline = make_pipeline(StandardScaler(), CostSensitiveClassifier(pos_label=positive, **settings)).fit(X, y)
+        display = CostCurveDisplay.from_estimator(pipeline, X, y, costs=[0.2, 0.8])
+        assert labels(display.labels_) == expected
+        assert display.ax_.get_xlabel() == f"cost θ of a missed {expected[0]}"
+        paid = ExpectedCostDisplay.from_estimator(pipeline, X, y, costs=[0.2, 0.8])
+        assert paid.ax_.get_xlabel() == display.ax_.get_xlabel()
+        assert labels(paid.legend_.get_texts()) == [f"all called {expected[1]}, or all {expected[0]}", "classifier"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_expected_cost_is_that_of_the_predictions(classifier, weighted):
+    model, X, y = classifier
+    weight = np.random.default_rng(0).uniform(size=len(y)) if weighted else np.ones(len(y))
+    display = ExpectedCostDisplay.from_estimator(
+        model, X, y, costs=[0.7, 0.3], sample_weight=weight if weighted else None
+    )
+    np.testing.assert_array_equal(display.expected_cost_.get_xdata(), [0.3, 0.7])
+    for cost, found in display.expected_cost_.get_xydata():
+        price = np.where(y == "well", cost, 1 - cost)
+        assert found == pytest.approx(np.average(price * (model.predict(X, cost) != y), weights=weight))
+    share = np.average(y == "well", weights=weight)
+    for cost in (0.1, 0.5, 0.9):  # all rows are called the same
+        constant = min(cost * share, (1 - cost) * (1 - share))
+        assert np.interp(cost, *display.constant_.get_xydata().T) == pytest.approx(constant)
+    assert len(ExpectedCostDisplay.from_estimator(model, X, y).costs) == 99
+    assert display.ax_.get_ylim()[0] == 0
+
+
+def test_expected_cost_refusals(classifier):
+    model, X, y = classifier
+    with pytest.raises(DataError, match="same length"):
+        ExpectedCostDisplay([0.1, 0.2], [1.0], 0.5).plot()
+    with pytest.raises(MercerError, match=r"ExpectedCostDisplay: prevalence must be a finite number in \[0, 1\]"):
+        ExpectedCostDisplay([0.1], [1.0], 50).plot()
+    with pytest.raises(MercerError, match="ExpectedCostDisplay: costs must be"):
+        ExpectedCostDisplay.from_estimator(model, X, y, costs=[5.0])
+    with pytest.raises(UnsupportedError, match="SVR has no method operating_curve"):
+        ExpectedCostDisplay.from_estimator(SVR().fit(X, X[:, 0]), X, y)
 
 
 # -- level sets -------------------------------------------------------------------------------------------------
@@ -358,6 +408,7 @@ DISPLAYS = [
     QuantileCalibrationDisplay(np.array([0.2, 0.8]), np.array([0.3, 0.7]), n_samples=50),
     PITDisplay(np.array([0.1, 0.6])),
     CostCurveDisplay([0.2, 0.8], [0.5, 1.0], [1.0, 0.5]),
+    ExpectedCostDisplay([0.2, 0.8], [0.1, 0.2], 0.4),
     LevelSetDisplay((np.arange(3), np.arange(3)), np.eye(3)[None] - 0.5, [0.1]),
     ThetaPropertyDisplay([0.1, 0.9], [0.1, 0.9]),
 ]

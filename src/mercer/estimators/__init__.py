@@ -1,6 +1,7 @@
 """Estimators with the scikit-learn interface."""
 
 from mercer.estimators.conformal import ConformalQuantileRegressor
+from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
@@ -10,6 +11,7 @@ from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 
 __all__ = [
     "ConformalQuantileRegressor",
+    "CostMatrixClassifier",
     "CostSensitiveClassifier",
     "FunctionalRegressor",
     "FunctionalRegressorCV",

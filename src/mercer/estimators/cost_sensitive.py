@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,20 +12,22 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import device, is_numpy, namespace, to_numpy
+from mercer.backend import clip, device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
-from mercer.estimators.validation import validate_labels, validate_training, validate_weight
-from mercer.exceptions import DataError
+from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
+from mercer.exceptions import DataError, parameter_error
 from mercer.quantile_function import QuantileFunction, check_levels
 
-__all__ = ["CostSensitiveClassifier", "OperatingCurve"]
+__all__ = ["COST_HINT", "CostSensitiveClassifier", "OperatingCurve", "whether_positive"]
 
 COST_HINT = (
     "A cost θ weighs positives by θ and negatives by 1 − θ; "
     "if missing a positive is r times as bad as a false alarm, θ = r/(1 + r)."
 )
+#: rows with costs of their own that are evaluated at once, each at the costs of all of them
+ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +57,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         Σ_j w_j (1/n) Σ_i s_i c_i(θ_j) (1 − y_i (h(x_i)(θ_j) + b(θ_j)))₊ + (λ/2)‖h‖²,
 
-    where y_i = ±1 and c_i(θ) = θ for positives (``classes_[1]``) and 1 − θ for negatives, to a relative duality gap of
-    ``tol``. The costs are learned jointly, so that any cost in (0, 1) can be asked for at prediction. Prefer it to one
-    support vector machine per cost where costs are not known in advance, change, or are to be compared.
+    where y_i = ±1 and c_i(θ) = θ for positives (``pos_label_``) and 1 − θ for negatives, to a relative duality gap of
+    ``tol``. The costs are learned jointly, so that any cost in (0, 1) can be asked for at prediction, also one for each
+    row. Prefer it to one support vector machine per cost where costs are not known in advance, change, or are to be
+    compared. If missing a positive costs a and a false alarm costs b, in any unit, the cost is θ = a/(a + b).
 
     Parameters
     ----------
@@ -82,6 +87,11 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         inputs (Gaussian kernels, one or two columns). None leaves h + b as it is.
     crossing_penalty : float, default=1.0
         Price of a unit of fall with ``noncrossing="penalty"``.
+    cost : float, default=0.5
+        Cost θ in (0, 1) at which ``predict``, ``decision_function`` and ``score`` decide where none is given. The fit
+        does not depend on it.
+    pos_label : label, default=None
+        The positive class, whose errors θ weighs; by default the second class in sorted order.
     solver : str or Solver, default="auto"
         "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs" (smooth
         losses), or a Solver with settings of its own.
@@ -101,7 +111,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     Attributes
     ----------
     classes_ : array of shape (2,)
-        The labels: the negative class, then the positive one, in sorted order.
+        The labels in sorted order.
+    pos_label_ : label
+        The positive class.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
@@ -161,6 +173,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     >>> cautious, eager = model.predict(X, cost=0.1), model.predict(X, cost=0.9)
     >>> bool(cautious.sum() < y.sum() < eager.sum())
     True
+    >>> model.predict_proba(X).shape
+    (200, 2)
     >>> curve = model.operating_curve(X, y, costs=[0.1, 0.5, 0.9])
     >>> bool(curve.sensitivity[-1] > 0.9 and curve.specificity[0] > 0.9 and model.relative_gap_ <= 1e-3)
     True
@@ -181,6 +195,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         fit_intercept=True,
         noncrossing=None,
         crossing_penalty=1.0,
+        cost=0.5,
+        pos_label=None,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -196,6 +212,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
         self.crossing_penalty = crossing_penalty
+        self.cost = cost
+        self.pos_label = pos_label
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -218,7 +236,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         X : array-like of shape (n_samples, n_features)
             Inputs; a Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
-            Labels: numbers, strings or booleans, of two classes. The second in sorted order is the positive one.
+            Labels: numbers, strings or booleans, of two classes.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights; a row of weight 2 counts as the row twice. (With ``kernel="precomputed"`` and
             ``alpha="auto"``, λ is chosen as if copies were different rows.)
@@ -230,9 +248,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         self._check_settings()
         labels = validate_labels(self, y)
         classes = self._two_classes(labels)
-        signs = np.where(labels == classes[1], 1.0, -1.0)
+        positive = self._positive_class(classes)
+        signs = np.where(labels == classes[positive], 1.0, -1.0)
         rows = validate_training(self, X, signs, sample_weight)
-        self._check_both(to_numpy(rows.y), classes)
+        self._check_both(to_numpy(rows.y), classes[[1 - positive, positive]])
         X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
         bound = self._operator_valued_kernel(X, self._measure(X))
         loss = self._loss()
@@ -245,9 +264,14 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
             alpha = choose()
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
-        numbers = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
-        self.classes_ = namespace(X).asarray(classes, device=device(X)) if numbers else classes
+        numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
+        self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
+        self.pos_label_ = classes.tolist()[positive]
         return self
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_number(self, "cost", self.cost, low=0, high=1, hint=COST_HINT)
 
     def _choose_alpha(self, bound, growth, X, signs, weight, rows) -> float:
         """Return λ, for "auto" that of balanced classes times (4p(1 − p))², p the share of the positives.
@@ -267,8 +291,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             shown = ", ".join(map(repr, classes.tolist()[:10])) + (", ..." if len(classes) > 10 else "")
             raise DataError(
                 f"{type(self).__name__}: Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}: y has {len(classes)} classes: {shown}. For one class against the rest "
-                "pass y == label, or wrap the classifier in sklearn.multiclass.OneVsRestClassifier."
+                f"{type_of_target(labels)}: y has {len(classes)} classes: {shown}. CostMatrixClassifier() takes "
+                "several; for one class against the rest pass y == label."
             )
         if len(classes) < 2:
             raise DataError(
@@ -276,16 +300,26 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             )
         return classes
 
-    def _check_both(self, signs: np.ndarray, classes: np.ndarray) -> None:
-        """Refuse rows of positive weight among which one of the two classes is missing."""
-        for sign, label in zip((-1, 1), classes.tolist(), strict=True):
+    def _positive_class(self, classes: np.ndarray) -> int:
+        """Return which of the two classes is the positive one: 0 or 1."""
+        if self.pos_label is None:
+            return 1
+        try:
+            return classes.tolist().index(self.pos_label)
+        except ValueError as error:
+            allowed = f"None or one of the classes, {classes.tolist()}"
+            raise parameter_error(self, "pos_label", self.pos_label, allowed) from error
+
+    def _check_both(self, signs: np.ndarray, names: np.ndarray) -> None:
+        """Refuse rows of positive weight among which the negative or the positive class is missing."""
+        for sign, label in zip((-1, 1), names.tolist(), strict=True):
             if not np.any(signs == sign):
                 raise DataError(f"{type(self).__name__}: no row of positive weight has the class {label!r}.")
 
     # -- prediction --------------------------------------------------------------------------------------------
 
     def predict_function(self, X, costs):
-        """Return decision values at any costs in (0, 1), shape (n_samples, n_costs).
+        """Return decision values at any costs in (0, 1), shape (n_samples, n_costs): positive for ``pos_label_``.
 
         They are nondecreasing in the cost with ``noncrossing="rearrange"`` and "guarantee".
 
@@ -296,47 +330,124 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             Also costs that were not trained on.
         """
         check_is_fitted(self)
-        return self._decide(X, check_levels(self, costs, "costs", COST_HINT), "predict_function")
+        costs = check_levels(self, costs, "costs", COST_HINT)
+        return self._decide(self._valid_inputs(X, "predict_function"), costs)
 
-    def _decide(self, X, costs, method):
-        X = self._valid_inputs(X, method)
+    def _decide(self, X, costs):
+        """Return the decision values of all rows at all costs."""
         if not self.rearranged_:
             return self._evaluate(X, costs)
         grid = to_numpy(self.grid_)  # increasing functions of θ are quantile functions
         return QuantileFunction(grid, self._evaluate(X, grid)).rearranged()(costs)
 
-    def _one_cost(self, cost) -> np.ndarray:
-        check_number(self, "cost", cost, low=0, high=1, hint=COST_HINT)
-        return np.array([float(cost)])
+    def _decide_each(self, X, cost, method):
+        """Return the decision value of each row at the cost, or at its own, shape (n_samples,)."""
+        X = self._valid_inputs(X, method)
+        costs = self._costs(self.cost if cost is None else cost, X.shape[0])
+        if len(costs) == 1:
+            return self._decide(X, costs)[:, 0]
+        order, xp = np.argsort(costs, kind="stable"), namespace(X)
+        blocks = [order[i : i + ROWS_AT_ONCE] for i in range(0, len(order), ROWS_AT_ONCE)]
+        values = [xp.linalg.diagonal(self._decide(take_rows(X, rows), costs[rows])) for rows in blocks]
+        return take_rows(xp.concat(values), np.argsort(order))
 
-    def decision_function(self, X, cost=0.5):
-        """Return the decision values h(x)(cost) + b(cost), shape (n_samples,): positive for ``classes_[1]``.
+    def _costs(self, cost: Any, n: int) -> np.ndarray:
+        """Return a cost, shape (1,), or those of n rows."""
+        if isinstance(cost, (numbers.Real, np.bool_)):
+            check_number(self, "cost", cost, low=0, high=1, hint=COST_HINT)
+            return np.array([float(cost)])
+        allowed = f"a finite number in (0, 1) or {n} of them, one for each row"
+        try:
+            array = np.asarray(to_numpy(cost))
+        except ValueError as error:  # rows of different lengths
+            raise parameter_error(self, "cost", cost, allowed, COST_HINT) from error
+        if array.shape != (n,) or array.dtype.kind not in "iuf" or not np.all((array > 0) & (array < 1)):
+            raise parameter_error(self, "cost", cost, allowed, COST_HINT)
+        return array.astype(float)
+
+    @property
+    def _second_is_positive(self) -> bool:
+        """Whether the positive class is ``classes_[1]``."""
+        return bool(to_numpy(self.classes_)[1] == self.pos_label_)
+
+    def decision_function(self, X, cost=None):
+        """Return the decision values at a cost, shape (n_samples,): positive for ``classes_[1]``.
+
+        So scikit-learn has it. They are h(x)(θ) + b(θ), and minus that where ``pos_label_`` is ``classes_[0]``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        cost : float, default=0.5
-            Weight θ in (0, 1) of the positive class, 1 − θ being that of the negative one.
+        cost : float or array-like of shape (n_samples,), optional
+            Weight θ in (0, 1) of the positive class, 1 − θ being that of the negative one: for all rows or one for
+            each. The parameter ``cost`` by default.
         """
         check_is_fitted(self)
-        return self._decide(X, self._one_cost(cost), "decision_function")[:, 0]
+        values = self._decide_each(X, cost, "decision_function")
+        return values if self._second_is_positive else -values
 
-    def predict(self, X, cost=0.5):
+    def predict(self, X, cost=None):
         """Return the labels that the cost asks for, shape (n_samples,).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        cost : float, default=0.5
-            Weight θ in (0, 1) of the positive class: near 1 few positives are missed, near 0 there are few false
-            alarms.
+        cost : float or array-like of shape (n_samples,), optional
+            Weight θ in (0, 1) of the positive class, for all rows or one for each: near 1 few positives are missed,
+            near 0 there are few false alarms. If missing a positive costs a and a false alarm costs b, it is
+            a/(a + b). The parameter ``cost`` by default.
         """
         check_is_fitted(self)
-        positive = self._decide(X, self._one_cost(cost), "predict")[:, 0] > 0
+        positive = self._decide_each(X, cost, "predict") > 0
+        second = positive if self._second_is_positive else ~positive
         if is_numpy(self.classes_):
-            return self.classes_[to_numpy(positive).astype(int)]
-        xp = namespace(positive)
-        return xp.take(self.classes_, xp.astype(positive, xp.int64), axis=0)
+            return self.classes_[to_numpy(second).astype(int)]
+        xp = namespace(second)
+        return xp.take(self.classes_, xp.astype(second, xp.int64), axis=0)
+
+    def predict_proba(self, X):
+        """Return the probabilities of the classes, shape (n_samples, 2), in the order of ``classes_``.
+
+        The decision of least expected cost at θ is "positive" where P(positive | x) > 1 − θ. Read backwards, the share
+        of all costs at which x is called positive estimates this probability (Wang, Shen and Liu, 2008):
+
+            p(x) = |{θ ∈ (0, 1): h(x)(θ) + b(θ) > 0}|.
+
+        It is 1 − θ* where the decision changes its sign once, at θ*; one that changes more often is rearranged, so that
+        the positive costs come last. Decisions are read on ``grid_``, θ_1 < … < θ_g, and are straight lines in
+        between. Beyond its ends nothing was learned: whoever is called positive at all costs has p > 1 − θ_1, and gets
+        the middle of that, 1 − θ_1/2; whoever is called negative at all costs gets (1 − θ_g)/2.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Notes
+        -----
+        With ``noncrossing="rearrange"``, ``predict(X, cost)`` is positive where p > 1 − cost and nowhere else, for
+        costs from θ_1 to θ_g and but for rounding. Otherwise this is so at the costs of ``grid_`` for rows whose
+        decisions change once; between these costs h is curved, and p is off by no more than their spacing. The order of
+        rows by p is that of the costs at which they change sides, and not that of their decision values at one cost.
+
+        Probabilities are those of the fit: a large λ draws them towards the share of the positives. Where their scale
+        matters beyond decisions, calibrate them: ``sklearn.calibration.CalibratedClassifierCV(model)``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from sklearn.metrics import log_loss
+        >>> from mercer import CostSensitiveClassifier
+        >>> X, y = make_moons(400, noise=0.4, random_state=0)
+        >>> model = CostSensitiveClassifier().fit(X[:200], y[:200])
+        >>> bool(log_loss(y[200:], model.predict_proba(X[200:])) < 0.4)  # 0.69 for the shares of the classes
+        True
+        """
+        check_is_fitted(self)
+        grid = to_numpy(self.grid_)
+        decisions = QuantileFunction(grid, self._decide(self._valid_inputs(X, "predict_proba"), grid))
+        positive = clip(1 - decisions.cdf(0.0), float(1 - grid[-1]) / 2, 1 - float(grid[0]) / 2)
+        both = [1 - positive, positive] if self._second_is_positive else [positive, 1 - positive]
+        return namespace(positive).stack(both, axis=1)
 
     def operating_curve(self, X, y, costs=None, sample_weight=None):
         """Return sensitivity and specificity on (X, y) at each cost, as an :class:`OperatingCurve`.
@@ -355,20 +466,26 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         costs = check_levels(self, self.grid_ if costs is None else costs, "costs", COST_HINT)
-        positive = to_numpy(self._decide(X, costs, "operating_curve")) > 0
-        labels, classes = validate_labels(self, y), to_numpy(self.classes_)
-        if len(labels) != len(positive):
-            raise DataError(f"y must have shape ({len(positive)},), one label for each row of X; got {labels.shape}.")
-        strange = ~np.isin(labels, classes)
-        if np.any(strange):
-            raise DataError(
-                f"{type(self).__name__}: y must have the labels of the fit, {classes.tolist()}; "
-                f"got {labels[strange].tolist()[0]!r}."
-            )
+        positive = to_numpy(self._decide(self._valid_inputs(X, "operating_curve"), costs)) > 0
+        truth = whether_positive(self, y, len(positive))
         weight = validate_weight(sample_weight, positive)
-        signs = np.where(labels == classes[1], 1, -1)
-        self._check_both(signs[weight > 0], classes)
-        right = np.where((signs > 0)[:, None], positive, ~positive) * weight[:, None]
+        signs, classes = np.where(truth, 1, -1), to_numpy(self.classes_)
+        self._check_both(signs[weight > 0], classes if self._second_is_positive else classes[::-1])
+        right = np.where(truth[:, None], positive, ~positive) * weight[:, None]
         # sums down the columns, all in one order: rounding cannot make a monotone curve wiggle
         shares = [right[signs == sign].sum(axis=0) / weight[signs == sign].sum() for sign in (1, -1)]
         return OperatingCurve(costs, *shares)
+
+
+def whether_positive(model: CostSensitiveClassifier, y: Any, n: int) -> np.ndarray:
+    """Return which of n labels are the positive class of a fitted model; others than its two are refused."""
+    labels, classes = validate_labels(model, y), to_numpy(model.classes_)
+    if len(labels) != n:
+        raise DataError(f"y must have shape ({n},), one label for each row of X; got {labels.shape}.")
+    strange = ~np.isin(labels, classes)
+    if np.any(strange):
+        raise DataError(
+            f"{type(model).__name__}: y must have the labels of the fit, {classes.tolist()}; "
+            f"got {labels[strange].tolist()[0]!r}."
+        )
+    return labels == model.pos_label_

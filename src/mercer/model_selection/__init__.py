@@ -1,5 +1,6 @@
-"""Scores and scorers for predicted distributions."""
+"""Scores and scorers for predicted distributions and for decisions at several costs."""
 
+from mercer.model_selection.cost_scores import expected_cost
 from mercer.model_selection.quantile_scores import (
     coverage,
     crossing,
@@ -11,6 +12,7 @@ from mercer.model_selection.scorers import (
     make_coverage_scorer,
     make_crossing_scorer,
     make_crps_scorer,
+    make_expected_cost_scorer,
     make_pinball_scorer,
 )
 
@@ -18,10 +20,12 @@ __all__ = [
     "coverage",
     "crossing",
     "d2_integrated_pinball",
+    "expected_cost",
     "integrated_pinball",
     "make_coverage_scorer",
     "make_crossing_scorer",
     "make_crps_scorer",
+    "make_expected_cost_scorer",
     "make_pinball_scorer",
     "mean_crps",
 ]

@@ -5,7 +5,7 @@ computed and drawn are attributes.
 """
 
 from mercer.plotting.calibration import PITDisplay, QuantileCalibrationDisplay
-from mercer.plotting.cost_curve import CostCurveDisplay
+from mercer.plotting.cost_curve import CostCurveDisplay, ExpectedCostDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
 from mercer.plotting.level_set import LevelSetDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
@@ -16,6 +16,7 @@ from mercer.plotting.theta_property import ThetaPropertyDisplay
 __all__ = [
     "CostCurveDisplay",
     "CurvesDisplay",
+    "ExpectedCostDisplay",
     "FaceMorphDisplay",
     "LevelSetDisplay",
     "PITDisplay",
