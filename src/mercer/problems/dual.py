@@ -313,6 +313,7 @@ class DualProblem:
         rounding, doubt = self._rounding_of(A, H, b)
         return Certificate(primal, dual, self.null_model[0], b, rounding + bounds.of_gap, doubt + bounds.of_values)
 
+    @np.errstate(over="ignore", invalid="ignore")  # a diverging iteration has no finite gap, and is told so
     def _values(self, A: Any, H: Any, b: Any) -> tuple[float, float, Any]:
         """Return primal and dual value of a dual array with predictions H, and the intercept of the former."""
         candidates = [self.best_intercept(H)] if self.intercept is None else self.intercept.candidates(self, H, A, b)
@@ -325,6 +326,7 @@ class DualProblem:
             dual -= self.intercept.dual_cost(self, A)
         return primal, dual, b
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _rounding_of(self, A: Any, H: Any, b: Any) -> RoundingBounds:
         return self.rounding.bounds(A, H if self.intercept is None else H + self.effect(b)[None, :])
 

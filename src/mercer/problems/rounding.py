@@ -38,7 +38,7 @@ class Rounding:
     So are predictions of coefficients that were rounded when they were stored. The gap is the sum of the Fenchel–Young
     losses L(h) + L*(−a) + ⟨a, h⟩ over n, whose slope in h is ∇L(h) + a. Hence it is wrong by at most
 
-        (1/n) Σ_ij s_i w_j e_ij max |∇L(h ± e) + a|_ij,
+        (1/n) Σ_ij s_i w_j e_ij max |∇L(h ± e) + a|_ij,    e_ij + ε(|h + b|_ij + |y_ij|) for e_ij,
 
     which vanishes with e² where a = −∇L(h): near the optimum. Primal and dual value are wrong by ⟨|a|, e⟩/n and more.
 
@@ -69,7 +69,8 @@ class Rounding:
         problem = self.problem
         xp = namespace(A)
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
-        error = self.errors(A)
+        # of predictions, of adding an intercept to them and of taking them off targets, which matters at kinks
+        error = self.errors(A) + machine_epsilon(A) * (xp.abs(U) + xp.abs(problem.Y))
         slope = self._steepest(U, A, error)
         if not problem.loss.pointwise:  # gradients of norms turn where errors of neighbours have other signs
             turned = _checkerboard(error)
