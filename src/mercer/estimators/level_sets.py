@@ -41,9 +41,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
         Σ_j η_j {(1/n) Σ_i s_i (t_j − h(x_i)(θ_j))₊/θ_j − t_j + ½‖h(·)(θ_j)‖²} + (c/2)‖h‖² + (α/2)‖t‖²,
 
-    to a relative duality gap of ``tol``. A point x is an inlier at level θ where h(x)(θ) ≥ t(θ). By default t(θ) is then
-    moved to the θ-quantile of the scores h of rows that were not trained on (``calibration``): about a fraction θ of new
-    rows is an outlier, in thirty dimensions as in two. The optimum itself counts training rows: with
+    to a relative duality gap of ``tol``. A point x is an inlier at level θ where h(x)(θ) ≥ t(θ). By default t(θ) is
+    then moved to the θ-quantile of the scores h of rows that were not trained on (``calibration``): about a fraction θ
+    of new rows is an outlier, in thirty dimensions as in two. The optimum itself counts training rows: with
     ``calibration=None`` and α = 0 the fraction of training outliers at a trained level is at most θ, and at least θ if
     the few rows on the boundary are counted, however early the solver stops. With the default c = 0 the levels are
     one-class support vector machines (Schölkopf et al., 2001) which share the kernel matrix and follow each other: all
@@ -102,7 +102,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     optimal_offset_ : array of shape (n_levels,)
         t of the optimum, which ``objective_`` and ``dual_gap_`` speak of; ``offset_`` without calibration.
     n_calibration_ : int
-        How many rows ``offset_`` was calibrated on: 0 without calibration, after a Ctrl-C, and where there is one row only.
+        How many rows ``offset_`` was calibrated on: 0 without calibration, after a Ctrl-C, and for a single row.
     level_ : float
         The level where none is given: 0.05, or the nearest one within the range of ``measure_``.
     grid_ : array of shape (n_grid,)
@@ -125,8 +125,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     Notes
     -----
     Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
-    warning. A second one is a KeyboardInterrupt, and so is the first before the solver starts. Levels are not calibrated
-    then, nor if it comes while they are.
+    warning. A second one is a KeyboardInterrupt, and so is the first before the solver starts. Levels are not
+    calibrated then, nor where it comes while they are.
 
     Calibration assumes that new rows are drawn as the old ones were, independently. Its folds are random, but always
     the same; identical rows stay together. The fits to four fifths of the rows see a little less than the whole
@@ -405,13 +405,13 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return np.where(self.decision_function(X, level) >= 0, 1, -1)
 
     def score_samples(self, X):
-        """Return s(x), the largest level at which x is an inlier, shape (n_samples,); less than all levels where none is.
+        """Return s(x), the largest level at which x is an inlier, shape (n_samples,); less than all where none is.
 
-        About a fraction θ of new rows has s(x) < θ: small values are anomalies, as with a p-value. Levels are all those in
-        the trained range: where h(x)(θ) − t(θ) changes its sign between two of ``grid_``, s(x) is interpolated linearly.
-        Inliers at the largest trained level have that level as their score. Beyond the outermost region, that of the
-        lowest level θ₁, scores go on falling with h: s(x) = θ₁h(x)(θ₁)/t(θ₁), from θ₁ at its boundary towards 0 (below 0
-        for kernels with negative values; where t(θ₁) < 0 it is θ₁(2 + h(x)(θ₁)/|t(θ₁)|)).
+        About a fraction θ of new rows has s(x) < θ: small values are anomalies, as with a p-value. Levels are all those
+        in the trained range: where h(x)(θ) − t(θ) changes its sign between two of ``grid_``, s(x) is interpolated
+        linearly. Inliers at the largest trained level have that level as their score. Beyond the outermost region, that
+        of the lowest level θ₁, scores go on falling with h: s(x) = θ₁h(x)(θ₁)/t(θ₁), from θ₁ at its boundary towards 0
+        far away (below 0 for kernels with negative values; θ₁(2 + h(x)(θ₁)/|t(θ₁)|) where t(θ₁) < 0).
         """
         check_is_fitted(self)
         X = validate_inputs(self, X, self.expansion_.like, self.columns_)
