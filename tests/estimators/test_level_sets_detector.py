@@ -1,5 +1,7 @@
 """The detector: fractions of outliers, nesting, special cases, bad input."""
 
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -355,6 +357,7 @@ def test_bad_gram_matrices_are_refused():
         (5, "0.05, not 5"),
         (np.nan, r"in \(0, 1\]"),
         ("low", r"in \(0, 1\]"),
+        ("0.05", r"in \(0, 1\]"),
         ([0.1, 0.2], "decision_functions takes several"),
         (0.001, "from 0.01 to 0.99"),
         (0.001, r"add such levels to Points, for instance Points\(\[0.001"),
@@ -388,6 +391,22 @@ def test_arrays_of_other_libraries_are_refused_with_a_remedy():
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(MercerError, match="Convert X with numpy"):
         LevelSetDetector().fit(strict.asarray(X))
+
+
+def test_tensors_of_torch_are_refused_with_a_remedy(monkeypatch):
+    """They have no __array_namespace__; array_api_compat knows them by their type."""
+    torch = types.ModuleType("torch")
+
+    class Tensor:
+        shape, ndim, __module__ = X.shape, 2, "torch"
+
+        def __len__(self):
+            return len(X)
+
+    torch.Tensor = Tensor
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    with pytest.raises(MercerError, match=r"NumPy arrays only; got torch.Tensor. Convert X with numpy.asarray"):
+        LevelSetDetector().fit(Tensor())
 
 
 @pytest.mark.parametrize("settings", [{}, {"coupling": 0.1}, {"alpha": 0.01}], ids=["alone", "coupled", "penalised"])

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._params import check_number
+from mercer._params import check_number, read_numbers
 from mercer.backend import require_numpy
 from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
@@ -14,7 +14,7 @@ from mercer.estimators.interruption import Interruption, interruptible, warn_of_
 from mercer.estimators.level_calibration import UnseenRows, calibrated_offsets, unseen_rows
 from mercer.estimators.level_model import LevelModel
 from mercer.estimators.progress import opening, progress
-from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs, validate_training
+from mercer.estimators.validation import check_gram, is_foreign, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -291,7 +291,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return self
 
     def _training_rows(self, X, sample_weight):
-        require_numpy(self, "Convert X with numpy.asarray.", X if hasattr(X, "__array_namespace__") else None)
+        require_numpy(self, "Convert X with numpy.asarray.", X if is_foreign(X) else None)
         try:
             placeholder = np.zeros(_num_samples(X))
         except TypeError as error:
@@ -327,7 +327,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     def _check_levels(self, levels, name):
         low, high = self.grid_[0], self.grid_[-1]
         try:
-            array = np.asarray(levels, dtype=float)
+            array = read_numbers(levels)
         except (TypeError, ValueError) as error:
             raise parameter_error(self, name, levels, "a fraction of outliers in (0, 1]") from error
         if array.ndim > 1 or array.size == 0 or not np.all((array > 0) & (array <= 1)):
