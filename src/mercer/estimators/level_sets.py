@@ -132,7 +132,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     the same; identical rows stay together. The fits to four fifths of the rows see a little less than the whole
     fit, hence fractions of new outliers tend to be below θ, if anything; by at most a few tenths of θ for a hundred
     rows. No fraction below 1/(n + 1) can be had from n rows. Beyond 12 500 rows one fit to 10 000 of them
-    scores up to 10 000 others. It takes three to four times the time of the fit, less where rows are many.
+    scores up to 10 000 others. A fit takes about five times as long as without it, less beyond.
 
     Without coupling the output kernel has no influence at the trained levels, and interpolation is all that it could do
     between them; h and t are then linear in θ from one trained level to the next. Levels outside the trained range are
