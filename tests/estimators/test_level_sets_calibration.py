@@ -107,7 +107,7 @@ def test_splits_judge_each_row_once_and_never_one_that_is_trained_on():
 
 
 def test_many_rows_are_calibrated_by_one_fit_to_some(monkeypatch):
-    monkeypatch.setattr(level_calibration, "MOST_ROWS", 200)
+    monkeypatch.setattr(level_calibration, "JUDGED_ROWS", 200)
     rng = np.random.default_rng(3)
     X, new = rng.normal(size=(700, 10)), rng.normal(size=(4000, 10))
     detector = LevelSetDetector().fit(X)

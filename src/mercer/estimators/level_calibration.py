@@ -16,7 +16,7 @@ __all__ = ["UnseenRows", "calibrated_offsets", "new_quantiles", "splits", "unsee
 #: folds, each of which is judged by a fit on the others
 FOLDS = 5
 #: rows that such a fit is trained on at most, and that it judges at most
-MOST_ROWS = 10_000
+JUDGED_ROWS = 10_000
 
 
 class UnseenRows(NamedTuple):
@@ -40,8 +40,8 @@ def splits(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     [(10000, 10000)]
     """
     order = np.random.default_rng(0).permutation(n)
-    if (FOLDS - 1) * n > FOLDS * MOST_ROWS:
-        yield np.sort(order[:MOST_ROWS]), np.sort(order[MOST_ROWS : 2 * MOST_ROWS])
+    if (FOLDS - 1) * n > FOLDS * JUDGED_ROWS:
+        yield np.sort(order[:JUDGED_ROWS]), np.sort(order[JUDGED_ROWS : 2 * JUDGED_ROWS])
         return
     for judged in np.array_split(order, min(FOLDS, n)) if n > 1 else ():
         train = np.ones(n, dtype=bool)
