@@ -106,16 +106,15 @@ def test_splits_judge_each_row_once_and_never_one_that_is_trained_on():
         assert not any(np.intersect1d(*part).size for part in parts)
 
 
-def test_many_rows_are_calibrated_by_one_fit_to_some(monkeypatch):
+def test_of_many_rows_enough_are_judged(monkeypatch):
     monkeypatch.setattr(level_calibration, "JUDGED_ROWS", 200)
     rng = np.random.default_rng(3)
     X, new = rng.normal(size=(700, 10)), rng.normal(size=(4000, 10))
     detector = LevelSetDetector().fit(X)
-    assert detector.n_calibration_ == 200
-    ((train, judged),) = splits(700)
-    assert (len(train), len(judged), np.intersect1d(train, judged).size) == (200, 200, 0)
-    assert near(outliers(detector, new), 200)
-    assert len(list(splits(250))) == 5
+    assert detector.n_calibration_ == 280
+    assert [(len(train), len(judged)) for train, judged in splits(700)] == [(560, 140)] * 2
+    assert near(outliers(detector, new), 280)
+    assert [len(list(splits(n))) for n in (250, 251, 999, 1000, 10_000)] == [4, 4, 2, 1, 1]
 
 
 def test_quantiles_of_new_values_have_their_probability():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ __all__ = ["UnseenRows", "calibrated_offsets", "new_quantiles", "splits", "unsee
 
 #: folds, each of which is judged by a fit on the others
 FOLDS = 5
-#: rows that such a fit is trained on at most, and that it judges at most
+#: rows that are enough to judge: where there are more, not all folds are judged
 JUDGED_ROWS = 10_000
 
 
@@ -28,7 +29,7 @@ class UnseenRows(NamedTuple):
 
 
 def splits(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield rows to train on and rows to judge: five folds, each of them judged; of many rows one split of some.
+    """Yield rows to train on and rows to judge: five folds, of which as many are judged as have 10 000 rows together.
 
     The folds are random but always the same, so that the same data give the same model.
 
@@ -37,13 +38,11 @@ def splits(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     >>> [(len(train), len(judged)) for train, judged in splits(11)]
     [(8, 3), (9, 2), (9, 2), (9, 2), (9, 2)]
     >>> [(len(train), len(judged)) for train, judged in splits(50_000)]
-    [(10000, 10000)]
+    [(40000, 10000)]
     """
     order = np.random.default_rng(0).permutation(n)
-    if (FOLDS - 1) * n > FOLDS * JUDGED_ROWS:
-        yield np.sort(order[:JUDGED_ROWS]), np.sort(order[JUDGED_ROWS : 2 * JUDGED_ROWS])
-        return
-    for judged in np.array_split(order, min(FOLDS, n)) if n > 1 else ():
+    folds = np.array_split(order, min(FOLDS, n)) if n > 1 else []
+    for judged in folds[: math.ceil(len(folds) * JUDGED_ROWS / n)]:
         train = np.ones(n, dtype=bool)
         train[judged] = False
         yield np.flatnonzero(train), np.sort(judged)

@@ -131,8 +131,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     Calibration assumes that new rows are drawn as the old ones were, independently. Its folds are random, but always
     the same; identical rows stay together. The fits to four fifths of the rows see a little less than the whole
     fit, hence fractions of new outliers tend to be a little below θ: 4 % for 5 % with a hundred rows. No fraction below
-    1/(n + 1) can be had from n rows. Beyond 12 500 rows one fit to 10 000 of them scores up to 10 000 others. A fit
-    takes about five times as long as without calibration, less beyond.
+    1/(n + 1) can be had from n rows. A fit takes about five times as long as without calibration; beyond 12 500 rows
+    not all folds are scored but 10 000 rows at least, and a fit to 50 000 rows takes about twice as long.
 
     Without coupling the output kernel has no influence at the trained levels, and interpolation is all that it could do
     between them; h and t are then linear in θ from one trained level to the next. Levels outside the trained range are
@@ -149,10 +149,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from mercer import LevelSetDetector
-    >>> X, new = np.random.default_rng(0).normal(size=(2, 400, 2))
+    >>> X, new = np.split(np.random.default_rng(0).normal(size=(4400, 2)), [400])
     >>> detector = LevelSetDetector().fit(X)
     >>> [round(float(np.mean(detector.predict(new, level=level) == -1)), 2) for level in (0.05, 0.1, 0.2)]
-    [0.05, 0.1, 0.2]
+    [0.05, 0.1, 0.21]
     >>> centre, corner, far, farther = detector.score_samples([[0.0, 0.0], [1.5, 1.5], [9.0, 9.0], [10.0, 9.0]])
     >>> bool(centre > 0.9 > 0.3 > corner > 0.01 > far > farther > 0)
     True

@@ -58,7 +58,8 @@ class LevelSetDisplay:
     >>> from mercer import LevelSetDetector
     >>> from mercer.plotting import LevelSetDisplay
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> display = LevelSetDisplay.from_estimator(LevelSetDetector().fit(X), X, levels=[0.1, 0.5])
+    >>> detector = LevelSetDetector(calibration=None).fit(X)
+    >>> display = LevelSetDisplay.from_estimator(detector, X, levels=[0.1, 0.5])
     >>> int(display.outlier.sum())
     10
     """
