@@ -29,7 +29,7 @@ class LevelSets(Family):
     """LevelSetDetector."""
 
     name = "level_sets"
-    arrays = ("dual_coef_", "offset_")
+    arrays = ("dual_coef_", "offset_", "optimal_offset_")
 
     def draw(self, draw: Draw) -> Case:
         n = draw.one_of(draw.size(1, 4), draw.size(1, 60), odds=(0.1, 0.9))
@@ -46,6 +46,7 @@ class LevelSets(Family):
             coupling=draw.magnitude(-5, 3) if coupled else 0.0,
             measure=draw.one_of(None, None, *rules, MonteCarlo(4)),
             nested=draw.maybe(0.3),
+            calibration=draw.one_of(None, "cross", odds=(0.7, 0.3)),
             tol=draw.one_of(1e-3, 1e-1, 1e-5, 1e-7, odds=(0.6, 0.15, 0.15, 0.1)),
             random_state=0,
         )
@@ -53,7 +54,7 @@ class LevelSets(Family):
 
     def certify(self, model: Any, case: Case) -> tuple[Bounds, list[Finding]]:
         s, fit = _weights(model, case), model.X_fit_
-        theta, eta, t = long(model.measure_.points[:, 0]), long(model.measure_.weights), long(model.offset_)
+        theta, eta, t = long(model.measure_.points[:, 0]), long(model.measure_.weights), long(model.optimal_offset_)
         n, levels = len(s), theta[:, None]
         alpha, coupling = long(model.alpha), long(model.coupling_)
         K = kernel_matrix(model.kernel_, fit, fit)
@@ -97,7 +98,8 @@ class LevelSets(Family):
         dual = -np.sum(eta * repaired * (K @ sections(repaired)[1])) / 2 - price(repaired)
         predicted = None
         if not model.nested and not model.kernel_.pairwise:
-            predicted = objective(long(model.decision_functions(fit, model.measure_.points[:, 0])))
+            values = long(model.decision_functions(fit, model.measure_.points[:, 0]))
+            predicted = objective(values + long(model.offset_) - t)
         primal = objective(h - t)
         null = np.mean(np.diag(K)) * eta.sum() / 2
         floor = MARGIN * np.max(np.abs(t)) * np.sum(eta / theta)
@@ -114,7 +116,7 @@ class LevelSets(Family):
         outliers = np.column_stack([model.predict(X, level) == -1 for level in levels])
         if model.nested and np.any(outliers[:, :-1] & ~outliers[:, 1:]):
             yield Finding("crossing", "", "sets are not nested")
-        if model.alpha == 0:
+        if model.alpha == 0 and model.calibration is None:
             weight = np.ones(len(X)) if case.weight is None else case.weight / np.max(case.weight)
             excess = weight @ outliers / weight.sum() - levels
             if np.any(excess > FRACTION_TOLERANCE * levels + FRACTION_TOLERANCE**1.5):

@@ -10,6 +10,7 @@ import pytest
 
 import mercer.estimators.certified
 import mercer.estimators.infinite_task
+import mercer.estimators.level_model
 import mercer.estimators.level_sets
 from fuzz import check as checking
 from fuzz.contracts import check_part
@@ -59,7 +60,7 @@ def costs(**parameters):
 
 def level_sets(**parameters):
     X, _, weight = data()
-    settings = {"kernel": Gaussian(3.0), "measure": Points([0.2, 0.5])} | parameters
+    settings = {"kernel": Gaussian(3.0), "measure": Points([0.2, 0.5]), "calibration": None} | parameters
     return LevelSets(), Case(LevelSetDetector(**settings), X, None, weight, np.random.default_rng(1))
 
 
@@ -143,7 +144,7 @@ def outside_the_box(replace):
             coef * np.where(coef == coef.max(), 1.001, 1.0), *rest, **settings
         )
 
-    replace(mercer.estimators.level_sets, "level_coef", level_coef)
+    replace(mercer.estimators.level_model, "level_coef", level_coef)
 
 
 def raised_offsets(replace):

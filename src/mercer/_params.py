@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.exceptions import MercerError, ParameterError, parameter_error
 
-__all__ = ["Params", "check_number"]
+__all__ = ["Params", "check_number", "read_numbers"]
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -179,3 +179,22 @@ def _interval(low: float, high: float, strict: bool) -> str:
     if low == -math.inf:
         return f" {'<' if strict else '<='} {high:g}"
     return f" in {'(' if strict else '['}{low:g}, {high:g}{')' if strict else ']'}"
+
+
+def read_numbers(values: Any) -> np.ndarray:
+    """Return numbers as an array of floats; a TypeError for text, also where it reads like a number.
+
+    Examples
+    --------
+    >>> read_numbers([0.1, 1])
+    array([0.1, 1. ])
+    >>> read_numbers("0.5")
+    Traceback (most recent call last):
+    TypeError: '0.5' holds text
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "US" or any(
+        isinstance(value, (str, bytes)) for value in array.ravel() if array.dtype == "O"
+    ):
+        raise TypeError(f"{values!r} holds text")
+    return np.asarray(values, dtype=float)

@@ -7,7 +7,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from mercer._params import check_number
+from mercer._params import check_number, read_numbers
 from mercer.backend import as_like, clip, device, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 
@@ -22,7 +22,7 @@ def check_levels(
 ) -> np.ndarray:
     """Return levels as a one-dimensional float array, or refuse what is not in (0, 1)."""
     try:
-        array = np.atleast_1d(np.asarray(to_numpy(levels), dtype=float))
+        array = np.atleast_1d(read_numbers(to_numpy(levels)))
     except (TypeError, ValueError, OverflowError) as error:
         raise parameter_error(owner, name, levels, "numbers in (0, 1)") from error
     if array.ndim != 1 or array.size == 0 or not np.all((array > 0) & (array < 1)):

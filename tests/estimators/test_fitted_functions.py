@@ -157,9 +157,9 @@ def test_the_norm_of_level_sets_is_that_of_their_problem(coupling):
     sections = c @ model.output_kernel_(levels) if coupling else c
     square = np.sum(weights * np.sum(sections * (K @ sections), axis=0)) + coupling * np.sum(sections * (K @ c))
     assert model.expansion_.norm**2 == pytest.approx(square, rel=1e-10)
-    values = model.expansion_.evaluate(model.X_fit_, levels) - model.offset_
+    values = model.expansion_.evaluate(model.X_fit_, levels) - model.optimal_offset_
     hinge = np.mean(np.maximum(-values, 0), axis=0) / levels[:, 0]
-    assert weights @ (hinge - model.offset_) + square / 2 == pytest.approx(model.objective_, abs=1e-6)
+    assert weights @ (hinge - model.optimal_offset_) + square / 2 == pytest.approx(model.objective_, abs=1e-6)
 
 
 # -- explicit features ---------------------------------------------------------------------------------------------

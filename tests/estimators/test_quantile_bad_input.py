@@ -144,7 +144,9 @@ def test_levels_that_are_refused(model, levels):
     assert isinstance(caught.value, MercerError)
 
 
-@pytest.mark.parametrize("levels", ["median", ["a"], None, {}])
+@pytest.mark.parametrize(
+    "levels", ["median", ["a"], None, {}, "0.5", ["0.1", "0.9"], [0.1, "0.9"], np.array(["0.5"], dtype=object)]
+)
 def test_levels_that_are_no_numbers(model, levels):
     with pytest.raises(MercerError, match="KernelQuantileRegressor: levels must be"):
         model.predict_quantile(X, levels)

@@ -9,9 +9,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 
 from mercer import ConformalQuantileRegressor, CostSensitiveClassifier, KernelQuantileRegressor, LevelSetDetector
@@ -95,6 +96,51 @@ def test_fan_has_other_columns_at_their_medians(quantiles):
     np.testing.assert_allclose(display.median_.get_ydata(), model.predict(rows))
     assert display.points_ is None
     assert display.ax_.get_xlabel() == "column 1"
+    assert display.ax_.get_title() == "slice, other columns at their medians"
+    alone = QuantileFanDisplay.from_estimator(*quantiles)
+    assert (alone.ax_.get_title(), alone.ax_.get_xlabel(), alone.ax_.get_ylabel()) == ("", "x", "y")
+
+
+@pytest.fixture(scope="module")
+def houses():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "town": rng.choice(["Lyon", "Nice", "Paris"], p=[0.2, 0.5, 0.3], size=80),
+            "area": rng.uniform(20, 120, size=80),
+            "rooms": rng.integers(1, 6, size=80),
+            "kind": pandas.Categorical(rng.choice(["flat", "house"], p=[0.3, 0.7], size=80)),
+            "garden": rng.uniform(size=80) < 0.2,
+        }
+    )
+    price = 3 * frame["area"] + 50 * (frame["town"] == "Paris") + rng.normal(size=80)
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["town", "kind"]), (StandardScaler(), ["area", "rooms"]), ("passthrough", ["garden"])
+    )
+    model = KernelQuantileRegressor("gaussian", alpha=1e-3, measure=Points([0.1, 0.5, 0.9]))
+    return make_pipeline(encode, model).fit(frame, price.rename("price")), frame, price.rename("price")
+
+
+def test_fan_of_a_pipeline_with_columns_of_text(houses):
+    pipeline, frame, price = houses
+    display = QuantileFanDisplay.from_estimator(pipeline, frame, price, feature="area", grid_resolution=10)
+    held = {"town": "Nice", "rooms": frame["rooms"].median(), "kind": "house", "garden": False}
+    rows = frame.iloc[:10].assign(area=np.linspace(frame["area"].min(), frame["area"].max(), 10), **held)
+    np.testing.assert_allclose(display.median, pipeline.predict(rows))
+    assert display.ax_.get_title() == "slice, other columns at their medians and most frequent values"
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("area", "price")
+
+
+def test_fan_refuses_columns_without_an_order_and_arrays_of_text(houses):
+    pipeline, frame, _ = houses
+    for feature in ("town", "kind", "garden", 0):
+        with pytest.raises(
+            MercerError, match=r"feature must be a column of numbers, such as one of \['area', 'rooms'\]"
+        ):
+            QuantileFanDisplay.from_estimator(pipeline, frame, feature=feature)
+    with pytest.raises(DataError, match=r"X must hold numbers; .* Pass a data frame"):
+        QuantileFanDisplay.from_estimator(pipeline, frame.to_numpy(), feature=1)
 
 
 def test_fan_of_frames_and_pipelines(quantiles):
@@ -212,6 +258,8 @@ def test_pit_shows_densities_of_levels(quantiles):
     np.testing.assert_allclose(heights, np.histogram(pit, 5, (0, 1), density=True)[0])
     assert np.mean(heights) == pytest.approx(1)
     assert display.ax_.get_ylim()[1] > max(heights)
+    assert all(display.band_.get_zorder() < bar.get_zorder() < display.uniform_.get_zorder() for bar in display.bars_)
+    assert labels(display.labels_) == ["95 % of heights\nif calibrated"]
 
 
 def test_pit_of_an_estimator_with_quantiles_only():
@@ -314,7 +362,7 @@ def test_level_sets_show_each_decision_function(detector):
     outlier = model.predict(X, level=0.1) == -1
     np.testing.assert_array_equal(display.outliers_.get_offsets(), X[outlier])
     np.testing.assert_array_equal(display.points_.get_offsets(), X[~outlier])
-    assert set(labels(display.labels_)) == {"10 %", "50 %"}
+    assert set(labels(display.labels_)) == {"90 % inside", "50 % inside"}
 
 
 def test_level_sets_of_pipelines_and_frames(detector):
@@ -371,7 +419,7 @@ def test_default_levels_are_within_those_that_were_trained_on(detector):
 
 def test_level_one_is_a_level(detector):
     X = detector[1]
-    model = LevelSetDetector(measure=Points([0.5, 1.0])).fit(X)
+    model = LevelSetDetector(measure=Points([0.5, 1.0]), calibration=None).fit(X)
     display = ThetaPropertyDisplay.from_estimator(model, X)
     np.testing.assert_array_equal(display.levels, [0.5, 1.0])
     np.testing.assert_allclose(display.train, [0.5, 1.0], atol=0.03)

@@ -207,7 +207,7 @@ def test_rows_that_are_evaluated_one_by_one_give_the_same_levels(monkeypatch):
     dense = LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
     monkeypatch.setattr(level_sets, "STORED_ROWS", 8 * 300 * 20)  # of which few are kept
     monkeypatch.setattr(level_sets, "FACTOR_RANK", 20)
-    monkeypatch.setattr(level_sets, "ONE_BY_ONE", 10)
+    monkeypatch.setattr(level_sets, "ONE_BY_ONE", 10 / 300)
     alone = LevelPath(tol=1e-5).solve(level_set_problem(Gaussian(0.5).gram(data), MEASURE))
     assert alone.converged
     assert alone.objective == pytest.approx(dense.objective, rel=2e-5)

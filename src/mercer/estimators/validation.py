@@ -27,6 +27,7 @@ __all__ = [
     "check_gram",
     "first_of_equals",
     "float_array",
+    "is_foreign",
     "merge_duplicates",
     "read_weight",
     "take_columns",
@@ -60,7 +61,8 @@ def _own_errors(what: str) -> Iterator[None]:
         raise DataError(str(error)) from error
 
 
-def _foreign(array: Any) -> bool:
+def is_foreign(array: Any) -> bool:
+    """Say whether this is an array of another library: torch's tensors are, which have no ``__array_namespace__``."""
     return compat.is_array_api_obj(array) and not compat.is_numpy_array(array)
 
 
@@ -81,7 +83,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
 
     scikit-learn sets ``n_features_in_`` (and ``feature_names_in_`` for data frames).
     """
-    if _foreign(X):
+    if is_foreign(X):
         X = _check_foreign(estimator, X, reset=True)
         if y is None:
             raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
@@ -91,7 +93,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         if not bool(namespace(y).all(namespace(y).isfinite(y))):
             raise DataError("Input y contains NaN or infinity.")
     else:
-        y = to_numpy(y) if _foreign(y) else y
+        y = to_numpy(y) if is_foreign(y) else y
         with _own_errors("X and y"):
             X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
@@ -110,7 +112,7 @@ def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.n
     Last come the columns of a Gram matrix that belong to those rows (None: all). scikit-learn sets ``n_features_in_``
     and ``feature_names_in_``.
     """
-    if _foreign(X):
+    if is_foreign(X):
         X = _check_foreign(estimator, X, reset=True)
     else:
         with _own_errors("X"):
@@ -168,7 +170,7 @@ def validate_labels(estimator: Any, y: Any) -> np.ndarray:
     """Return class labels of any kind (numbers, strings, booleans) as a NumPy array of shape (n,)."""
     if y is None:
         raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    y = to_numpy(y) if _foreign(y) else y
+    y = to_numpy(y) if is_foreign(y) else y
     with _own_errors("y"):
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
         check_classification_targets(y)
@@ -199,14 +201,14 @@ def check_gram(owner: object, X: Any) -> None:
 
 def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | None, method: str = "predict") -> Any:
     """Return X for prediction by ``method``, of the library and device of ``fitted``; some columns of a Gram matrix."""
-    if _foreign(X) != _foreign(fitted) or (
-        _foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
+    if is_foreign(X) != is_foreign(fitted) or (
+        is_foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
     ):
         raise DataError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same "
             f"device as those passed to fit(); got {type(X).__module__}, fitted on {type(fitted).__module__}."
         )
-    if _foreign(X):
+    if is_foreign(X):
         X = _check_foreign(estimator, X, reset=False)
     else:
         with _own_errors("X"):

@@ -10,7 +10,7 @@ from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach
 from mercer.exceptions import DataError
-from mercer.plotting.style import BLUE, GREY, PALE, binomial_band, stage, unit_square
+from mercer.plotting.style import BLUE, GREY, PALE, binomial_band, label_right, stage, unit_square
 from mercer.plotting.validation import check_numbers, check_targets, count_rows
 from mercer.quantile_function import QuantileFunction, check_levels
 
@@ -129,6 +129,9 @@ class PITDisplay:
         Their heights are densities: 1 if calibrated.
     uniform_ : Line2D
     band_ : Patch
+        Under the bars, which let it shine through.
+    labels_ : list of Text
+        What the band is, beside it.
 
     Examples
     --------
@@ -179,10 +182,13 @@ class PITDisplay:
         counts, edges = np.histogram(pit, bins=int(bins), range=(0, 1))
         heights = counts * bins / pit.size
         (low,), (high,) = binomial_band(np.array([1 / bins]), pit.size)
-        self.band_ = ax.axhspan(low * bins, high * bins, color=GREY, alpha=0.22, linewidth=0, zorder=2)
-        self.bars_ = ax.bar(edges[:-1], heights, 1 / bins, align="edge", color=PALE, edgecolor="white", zorder=1)
+        self.band_ = ax.axhspan(low * bins, high * bins, color=GREY, alpha=0.35, linewidth=0, zorder=1)
+        self.bars_ = ax.bar(
+            edges[:-1], heights, 1 / bins, align="edge", color=PALE, edgecolor="white", alpha=0.8, zorder=2
+        )
         self.uniform_ = ax.axhline(1, color=GREY, linewidth=0.8, zorder=3)
         ax.set(xlim=(0, 1), ylim=(0, 1.1 * max(heights.max(), high * bins)))
         ax.set(xlabel="level F(y | x) of the targets", ylabel="density")
+        self.labels_ = label_right(ax, [1.0], ["95 % of heights\nif calibrated"], [GREY])
         self.ax_, self.figure_ = ax, ax.figure
         return self

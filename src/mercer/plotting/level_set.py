@@ -48,7 +48,7 @@ class LevelSetDisplay:
         One for each level, in order.
     points_, outliers_ : PathCollection or None
     labels_ : list of Text
-        Fractions, on the boundaries.
+        What share of the rows is meant to be inside, on the boundaries: "95 % inside" for the level 0.05.
 
     Examples
     --------
@@ -58,7 +58,8 @@ class LevelSetDisplay:
     >>> from mercer import LevelSetDetector
     >>> from mercer.plotting import LevelSetDisplay
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> display = LevelSetDisplay.from_estimator(LevelSetDetector().fit(X), X, levels=[0.1, 0.5])
+    >>> detector = LevelSetDetector(calibration=None).fit(X)
+    >>> display = LevelSetDisplay.from_estimator(detector, X, levels=[0.1, 0.5])
     >>> int(display.outlier.sum())
     10
     """
@@ -135,7 +136,8 @@ class LevelSetDisplay:
             self.outliers_ = ax.scatter(x[outlier], y[outlier], s=26, color=ORANGE, marker="x", linewidths=1.2)
         for j, (level, boundary) in enumerate(zip(self.levels, self.boundaries_, strict=True)):
             colour = INK if 2 * j <= len(self.levels) else "white"  # dark on the pale shades, white on the dark ones
-            self.labels_ += ax.clabel(boundary, fmt={0: per_cent(level)}, fontsize="small", colors=colour)
+            text = f"{per_cent(1 - level)} inside"
+            self.labels_ += ax.clabel(boundary, fmt={0: text}, fontsize="small", colors=colour)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -23,6 +23,9 @@ __all__ = ["QuantileFanDisplay"]
 class QuantileFanDisplay:
     """Central intervals and the median along one input: how the distribution of y moves and widens.
 
+    Of several inputs the others are held fixed: the fan is a slice, and says so in its title. Rows that are shown as
+    points have other values there, and need not lie in the fan.
+
     Parameters
     ----------
     x : array of shape (n_grid,)
@@ -37,6 +40,10 @@ class QuantileFanDisplay:
         Points to show.
     name : str, optional
         Of the input, for the axis.
+    target : str, optional
+        Name of y, for the axis.
+    others : str, optional
+        What other inputs are held at, for the title; there are none by default.
 
     Attributes
     ----------
@@ -61,19 +68,21 @@ class QuantileFanDisplay:
     4
     """
 
-    def __init__(self, x, median, bands, *, coverages, data=None, name=None):
+    def __init__(self, x, median, bands, *, coverages, data=None, name=None, target=None, others=None):
         self.x = x
         self.median = median
         self.bands = bands
         self.coverages = coverages
         self.data = data
         self.name = name
+        self.target = target
+        self.others = others
 
     @classmethod
     def from_estimator(
         cls, estimator, X, y=None, *, feature=0, coverages=(0.2, 0.5, 0.8, 0.95), grid_resolution=200, ax=None
     ):
-        """Predict along one column, the others at their medians, and draw.
+        """Predict along one column, the others at their medians (text: its most frequent value), and draw.
 
         Parameters
         ----------
@@ -81,11 +90,12 @@ class QuantileFanDisplay:
             Fitted on inputs, not on Gram matrices, with ``predict_quantile(X, levels)``, also at the end of a
             Pipeline.
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows that say where to draw.
+            Rows that say where to draw. Columns of a data frame need not hold numbers, if the estimator is a Pipeline
+            that encodes them: text, categories and the like are held at their most frequent value.
         y : array-like of shape (n_samples,), optional
-            Targets, to show the rows as points.
+            Targets, to show the rows as points. The name of a pandas Series is written on the axis.
         feature : int or str, default=0
-            The column; a name for data frames.
+            The column, which must hold numbers; a name for data frames.
         coverages : array-like, default=(0.2, 0.5, 0.8, 0.95)
             Of the central intervals.
         grid_resolution : int, default=200
@@ -97,7 +107,8 @@ class QuantileFanDisplay:
         hint = "Coverages are probabilities: 0.95, not 95. No finite interval covers all."
         coverages = np.unique(check_levels(cls.__name__, coverages, "coverages", hint))
         refuse_gram(cls.__name__, estimator)
-        name, column, grid, rows = _along(cls.__name__, X, feature, int(grid_resolution))
+        name, column, rows, others = _along(cls.__name__, X, feature, int(grid_resolution))
+        grid = np.linspace(np.nanmin(column), np.nanmax(column), int(grid_resolution))
         data = None
         if y is not None:
             data = column, check_targets(cls.__name__, y, count_rows(X))
@@ -106,7 +117,8 @@ class QuantileFanDisplay:
         quantiles = to_numpy(last.predict_quantile(inner, levels))
         count = len(coverages)
         bands = np.stack([quantiles[:, :count], quantiles[:, count + 1 :]], axis=2)
-        return cls(grid, quantiles[:, count], bands, coverages=coverages, data=data, name=name).plot(ax)
+        names = {"name": name, "target": getattr(y, "name", None), "others": others}
+        return cls(grid, quantiles[:, count], bands, coverages=coverages, data=data, **names).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> QuantileFanDisplay:
         """Draw on the axes, or on those of a new figure."""
@@ -123,7 +135,10 @@ class QuantileFanDisplay:
             size = float(np.clip(3000 / len(self.data[1]), 4, 14))
             x, y = self.data
             self.points_ = ax.scatter(x, y, s=size, color=INK, alpha=0.55, linewidths=0)
-        ax.set(xlim=(np.min(self.x), np.max(self.x)), xlabel="x" if self.name is None else self.name, ylabel="y")
+        ax.set(xlim=(np.min(self.x), np.max(self.x)), xlabel="x" if self.name is None else self.name)
+        ax.set_ylabel("y" if self.target is None else str(self.target))
+        if self.others is not None:
+            ax.set_title(f"slice, {self.others}", fontsize="medium")
         texts = [*(per_cent(self.coverages[j]) for j in widest_first), "median"]
         # in the order of the fan from the top, beside it; labels at its end would run into each other where it is thin
         self.legend_ = ax.legend(
@@ -133,25 +148,50 @@ class QuantileFanDisplay:
         return self
 
 
-def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[Any, np.ndarray, np.ndarray, Any]:
-    """Return a column's name, the column, a grid over its range, and rows along it, other columns at their medians."""
+def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[str | None, np.ndarray, Any, str | None]:
+    """Return a column's name, the column, rows along it, and what the other columns are held at there."""
     frame = hasattr(X, "iloc")
     names = list(X.columns) if frame else list(range(np.ndim(X) and np.shape(X)[-1]))
     place = names.index(feature) if feature in names else feature
     if isinstance(feature, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
         raise parameter_error(owner, "feature", feature, f"one of the columns, {names[:8]}")
+    if frame and len(X):
+        column, rows, others = _along_frame(owner, X, int(place), resolution)
+        return str(names[place]), column, rows, others
     try:
         values = np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{owner}: X must hold numbers; {error}.") from error
+        hint = "Pass a data frame: its columns of text are held at their most frequent value."
+        raise DataError(f"{owner}: X must hold numbers; {error}. {hint}") from error
     if values.ndim != 2 or len(values) == 0:
         raise DataError(
             f"{owner}: X must have shape (n_samples, n_features) with a sample at least; got {values.shape}."
         )
     column = values[:, place]
-    grid = np.linspace(column.min(), column.max(), resolution)
     rows = np.tile(np.median(values, axis=0), (resolution, 1))
-    rows[:, place] = grid
-    if frame:
-        return str(names[place]), column, grid, type(X)(rows, columns=X.columns)
-    return (None if len(names) == 1 else f"column {place}"), column, grid, rows
+    rows[:, place] = np.linspace(column.min(), column.max(), resolution)
+    if len(names) == 1:
+        return None, column, rows, None
+    return f"column {place}", column, rows, "other columns at their medians"
+
+
+def _along_frame(owner: str, X: Any, place: int, resolution: int) -> tuple[np.ndarray, Any, str | None]:
+    """Return a column of a data frame, rows along it, and what the others are held at there; types stay as they are."""
+    numeric = [X.iloc[:, j].dtype.kind in "iuf" for j in range(X.shape[1])]
+    if not numeric[place]:
+        allowed = f"a column of numbers, such as one of {[str(X.columns[j]) for j in np.flatnonzero(numeric)[:8]]}"
+        raise parameter_error(owner, "feature", X.columns[place], allowed, "A fan has no order of other values.")
+    column = X.iloc[:, place].to_numpy(dtype=float)
+    rows = X.iloc[np.zeros(resolution, dtype=int)].reset_index(drop=True)
+    for j in range(X.shape[1]):
+        values = X.iloc[:, j]
+        if j == place:
+            rows.isetitem(j, np.linspace(np.nanmin(column), np.nanmax(column), resolution))
+        elif numeric[j]:
+            rows.isetitem(j, np.full(resolution, float(values.median())))
+        else:
+            where = int(np.argmax(values.map(values.value_counts()).to_numpy(dtype=float, na_value=0)))
+            rows.isetitem(j, values.array.take(np.full(resolution, where)))
+    rest = [kind for j, kind in enumerate(numeric) if j != place]
+    held = [what for kind, what in ((True, "medians"), (False, "most frequent values")) if kind in rest]
+    return column, rows, f"other columns at their {' and '.join(held)}" if held else None

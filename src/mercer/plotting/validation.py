@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import read_numbers
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 
@@ -43,7 +44,7 @@ def check_outlier_levels(owner: str, levels: Any) -> np.ndarray:
     allowed = "a number or a non-empty one-dimensional array of numbers in (0, 1]"
     hint = "Levels are fractions of outliers: 0.05, not 5."
     try:
-        array = np.atleast_1d(np.asarray(to_numpy(levels), dtype=float))
+        array = np.atleast_1d(read_numbers(to_numpy(levels)))
     except (TypeError, ValueError) as error:
         raise parameter_error(owner, "levels", levels, allowed, hint) from error
     if array.ndim != 1 or array.size == 0 or not np.all((array > 0) & (array <= 1)):

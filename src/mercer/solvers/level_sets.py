@@ -23,8 +23,8 @@ PAIRS_TO_HALVE, PAIRS_PER_ROW = 3000, 60
 STORED_ROWS = 2**30
 #: columns of a thin factor up to which its rows cost less than those of the kernel
 FACTOR_RANK = 256
-#: rows up to which they are combined one by one, and not by a product with the whole matrix
-ONE_BY_ONE = 2000
+#: share of the rows up to which they are combined one by one, and not by a product with the whole matrix
+ONE_BY_ONE = 0.25
 TINY = float(np.finfo(float).tiny)
 
 
@@ -259,7 +259,7 @@ class EvaluatedRows:
     def combine(self, rows: Any, weights: np.ndarray) -> np.ndarray:
         spread = np.zeros((self.gram.shape[0], 1))
         spread[rows, 0] = weights
-        if np.count_nonzero(spread) > ONE_BY_ONE:
+        if np.count_nonzero(spread) > ONE_BY_ONE * len(spread):
             return (self.gram @ spread)[:, 0]
         total = np.zeros(len(spread))
         for index in np.flatnonzero(spread).tolist():
