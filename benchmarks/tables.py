@@ -9,7 +9,7 @@ and interval score (Gneiting and Raftery, 2007) are those of the 90 % interval. 
 boosting (LightGBM with a model for each level, CatBoost with one for all) and linear quantile regression, each tuned
 over the few settings in ``RIVALS`` by 3-fold cross-validation of the loss. The best rival is chosen on the same
 held-out rows, in its favour. CPU time, one thread. Prints a table, writes JSON; rivals that were measured before are
-read from there unless ``--fresh``. Needs ``pip install "mercer[bench]" catboost statsmodels``.
+read from there unless ``--fresh``. Needs ``pip install "mercer[bench]"``.
 """
 
 from __future__ import annotations

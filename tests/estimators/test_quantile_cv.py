@@ -195,7 +195,7 @@ def test_one_standard_error_prefers_more_regular_models():
 
 def test_default_grids_surround_the_automatic_choice():
     model = KernelQuantileRegressorCV(measure=MEASURE, cv=2).fit(X, Y)
-    automatic = KernelQuantileRegressor(measure=MEASURE).fit(X, Y)
+    automatic = KernelQuantileRegressor(measure=MEASURE, stages="joint").fit(X, Y)
     params = model.cv_results_["params"]
     assert len(params) == 15
     gamma = np.asarray(automatic.kernel_.gamma)

@@ -51,7 +51,7 @@ def test_random_problems_are_solved_and_certified(block):
         problem, tol = random_problem(seed)
         result = SemismoothNewton(tol).solve(problem)
         certificate = problem.certificate(result.coef, b=result.intercept)
-        assert certificate.gap == pytest.approx(result.gap, rel=1e-6, abs=1e-9 * certificate.primal), seed
+        assert certificate.gap == pytest.approx(result.gap, rel=1e-6, abs=1e-9 * certificate.primal + 1e-14), seed
         # where rounding is a part of the gap, no solver does better: it is only reported
         assert result.converged or certificate.visible_gap <= tol or result.n_iter == 5000, (seed, result.message)
         lower, upper = problem.box.lower, problem.box.upper

@@ -34,7 +34,7 @@ def test_few_landmarks_are_near_the_whole():
     many = rng.normal(size=(1500, 2))
     t = np.sin(2 * many[:, 0]) + 0.3 * rng.normal(size=1500)
     process, residuals = condition(FOUND, many, t, None)
-    assert len(process.coef) == module.LANDMARKS
+    assert len(process.coef) == module.LOCATION_LANDMARKS
     assert residuals.std() == pytest.approx(0.3, rel=0.1)
     new = rng.normal(size=(200, 2))
     assert np.abs(process(new) - np.sin(2 * new[:, 0])).mean() < 0.1

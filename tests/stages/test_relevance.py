@@ -7,7 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from mercer.stages import Relevance, choose_relevance
-from mercer.stages.relevance import CONSTANT, JITTER, MOST_ROWS, _posterior, _prior
+from mercer.stages.relevance import CONSTANT_VARIANCE, JITTER, EVIDENCE_ROWS, _posterior, _prior
 
 RNG = np.random.default_rng(0)
 Z = RNG.normal(size=(30, 3))
@@ -23,7 +23,7 @@ def test_the_evidence_is_that_of_a_gaussian_process():
     expected = -multivariate_normal(np.zeros(30), covariance).logpdf(T) - 15 * np.log(2 * np.pi)
     assert value == pytest.approx(expected, rel=1e-10)
     kernel = (
-        ConstantKernel(CONSTANT)
+        ConstantKernel(CONSTANT_VARIANCE)
         + ConstantKernel(found.smooth) * RBF(1.0)
         + ConstantKernel(found.linear) * DotProduct(1e-5)
         + WhiteKernel(found.noise)
@@ -78,11 +78,11 @@ def test_a_weight_of_two_is_half_the_noise():
 
 def test_of_many_rows_some_are_used():
     rng = np.random.default_rng(4)
-    large = rng.normal(size=(2 * MOST_ROWS, 2))
+    large = rng.normal(size=(2 * EVIDENCE_ROWS, 2))
     t = np.sin(large[:, 0]) + 0.1 * rng.normal(size=len(large))
     rows = rng.permutation(len(large))
-    used = np.sort(rows[:MOST_ROWS])
+    used = np.sort(rows[:EVIDENCE_ROWS])
     np.testing.assert_array_equal(
         choose_relevance(large, t, rows=rows).vector,
-        choose_relevance(large[used], t[used], rows=np.arange(MOST_ROWS)).vector,
+        choose_relevance(large[used], t[used], rows=np.arange(EVIDENCE_ROWS)).vector,
     )

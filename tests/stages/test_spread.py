@@ -5,7 +5,7 @@ import pytest
 
 from mercer.stages import learn_spread
 from mercer.stages import spread as module
-from mercer.stages.spread import FLOOR
+from mercer.stages.spread import SPREAD_FLOOR
 
 RNG = np.random.default_rng(0)
 
@@ -32,15 +32,15 @@ def test_no_spread_where_there_is_none():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_leaving_a_row_out(weighted, monkeypatch):
     """With all rows as landmarks, what is said of a row is what the other rows say."""
-    monkeypatch.setattr(module, "PENALTIES", np.array([0.05]))
-    monkeypatch.setattr(module, "LENGTHS", (1.0,))
+    monkeypatch.setattr(module, "SPREAD_PENALTIES", np.array([0.05]))
+    monkeypatch.setattr(module, "SPREAD_LENGTHS", (1.0,))
     n = 50
     U = RNG.normal(size=(n, 1))
     r = np.exp(U[:, 0]) * RNG.normal(size=n)
     weight = RNG.uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
     found = learn_spread(U, r, weight)
     assert found.gain > 0
-    target = np.log(np.abs(r) + FLOOR * np.median(np.abs(r)))
+    target = np.log(np.abs(r) + SPREAD_FLOOR * np.median(np.abs(r)))
     kernel = found.kernel(U)
     for i in (0, 20, 49):
         others = np.arange(n) != i

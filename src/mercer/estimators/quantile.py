@@ -28,7 +28,7 @@ __all__ = ["KernelQuantileRegressor"]
 #: fewer rows than these have no residuals to learn a spread from; the joint model takes them
 FEWEST_ROWS = 10
 #: how far from the training range, in standard deviations, inputs have to be for a warning
-FAR = 2.0
+FAR_AWAY = 2.0
 #: what progress says of the stages
 STAGES = "choosing scales by evidence; location, spread and shape in stages"
 #: the certificate of a shape that does not depend on x: levels are those of the residuals, and nothing is optimised
@@ -37,7 +37,7 @@ UNSHAPED = {
     "objective_": 0.0,
     "dual_gap_": 0.0,
     "relative_gap_": 0.0,
-    "n_iter_": 0,
+    "n_iter_": 1,
     "status_": "converged",
     "solver_": None,
 }
@@ -324,10 +324,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     def _evaluate(self, X, theta):
         if self.stages_ is None:
             return super()._evaluate(X, theta)
-        far = self.stages_.columns.beyond(X) > FAR
+        far = self.stages_.columns.beyond(X) > FAR_AWAY
         if np.any(far):
             warnings.warn(
-                f"{type(self).__name__}: {np.sum(far)} of {len(X)} rows are more than {FAR:g} standard deviations from "
+                f"{type(self).__name__}: {np.sum(far)} of {len(X)} rows are more than {FAR_AWAY:g} standard deviations from "
                 "the range of the training rows. Predictions there are those at its edge, and may be too sharp.",
                 ExtrapolationWarning,
                 stacklevel=4,

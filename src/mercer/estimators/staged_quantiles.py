@@ -16,12 +16,12 @@ from mercer.stages import ResidualLevels, Stages, learn_stages
 __all__ = ["fit_stages", "staged_grid", "staged_quantiles"]
 
 #: rows from which on a shape is tried, and those that its λ is chosen from
-SHAPE_ROWS, MOST_ROWS = 50, 600
+SHAPE_ROWS, SHAPE_CHOICE_ROWS = 50, 600
 #: λ that are tried for the shape, the first one first: the others if it is better than no shape at all
 FIRST_ALPHA, OTHER_ALPHAS = 0.1, (1.0, 0.01)
 #: relative gain in held-out loss below which the shape does not depend on x
-MARGIN = 0.005
-FOLDS = 3
+SHAPE_MARGIN = 0.005
+SHAPE_FOLDS = 3
 #: of more rows so many are learned from, drawn at random
 ALL_ROWS = 50_000
 #: the outermost level of predicted functions
@@ -104,14 +104,14 @@ def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | None:
     """Return λ of the shape by held-out loss, None for a shape that does not depend on x."""
-    rows = np.random.default_rng(4).permutation(len(standard))[:MOST_ROWS]
+    rows = np.random.default_rng(4).permutation(len(standard))[:SHAPE_CHOICE_ROWS]
     features, standard, share = features[rows], standard[rows], share[rows]
-    fold = np.arange(len(rows)) % FOLDS
+    fold = np.arange(len(rows)) % SHAPE_FOLDS
     measure = np.full(len(nodes), 1 / len(nodes))
 
     def loss(predict: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
         losses = []
-        for k in range(FOLDS):
+        for k in range(SHAPE_FOLDS):
             test = fold == k
             predicted = predict(~test, test)
             losses.append(
@@ -134,4 +134,4 @@ def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | No
     if losses[FIRST_ALPHA] < unshaped:
         losses |= {alpha: loss(shaped(alpha)) for alpha in OTHER_ALPHAS}
     best = min(losses, key=lambda alpha: losses[alpha])
-    return best if losses[best] < (1 - MARGIN) * unshaped else None
+    return best if losses[best] < (1 - SHAPE_MARGIN) * unshaped else None

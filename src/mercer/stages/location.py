@@ -12,9 +12,9 @@ from mercer.stages.relevance import JITTER, Relevance, choose_relevance
 __all__ = ["Doubt", "Location", "Process", "learn_location"]
 
 #: rows up to which processes are conditioned exactly; beyond, on the functions that so many rows span
-EXACT_ROWS, LANDMARKS = 1200, 600
+EXACT_ROWS, LOCATION_LANDMARKS = 1200, 600
 #: parts of the rows: parameters that judge one of them were learned on the others
-FOLDS = 3
+LOCATION_FOLDS = 3
 #: rows that doubt about f is judged by
 DOUBT_ROWS = 200
 
@@ -137,9 +137,9 @@ def learn_location(
     n = len(t)
     order = np.random.default_rng(1).permutation(n)
     fold = np.empty(n, dtype=int)
-    fold[order] = np.arange(n) % FOLDS
+    fold[order] = np.arange(n) % LOCATION_FOLDS
     processes, residuals = [], np.empty(n)
-    for k in range(FOLDS):
+    for k in range(LOCATION_FOLDS):
         relevance = choose_relevance(Z, t, weight, rows=order[fold[order] != k])
         process, left_out = condition(relevance, Z, t, weight)
         processes.append(process)
@@ -174,7 +174,7 @@ def _exact(relevance: Relevance, A: np.ndarray, t: np.ndarray, noise: np.ndarray
 
 def _by_landmarks(relevance: Relevance, A: np.ndarray, t: np.ndarray, noise: np.ndarray) -> tuple[Process, np.ndarray]:
     """Functions Φ of some rows, whitened: c = (I + ΦᵀN⁻¹Φ)⁻¹ΦᵀN⁻¹t, and leverages instead of an inverse."""
-    rows = np.sort(np.random.default_rng(3).permutation(len(t))[:LANDMARKS])
+    rows = np.sort(np.random.default_rng(3).permutation(len(t))[:LOCATION_LANDMARKS])
     points = A[rows]
     spectrum, vectors = np.linalg.eigh(relevance.kernel(points, points))
     keep = spectrum > 1e-9 * spectrum[-1]

@@ -15,15 +15,15 @@ from mercer.kernels.distances import squared_distances
 __all__ = ["Relevance", "choose_relevance"]
 
 #: rows that the evidence is computed from, and steps of its maximisation
-MOST_ROWS, STEPS = 300, 20
+EVIDENCE_ROWS, EVIDENCE_STEPS = 300, 20
 #: variance of the constant part: an intercept that is almost free, for targets of unit variance
-CONSTANT = 10.0
+CONSTANT_VARIANCE = 10.0
 #: standard deviations of the logarithms of the common scale and of what columns differ from it
-COMMON, SINGLE = 2.0, 1.4
+COMMON_DEVIATION, SINGLE_DEVIATION = 2.0, 1.4
 #: means and standard deviations of the logarithms of the smooth part, the linear part and the noise
 PRIORS = ((0.0, 1.5), (0.0, 1.5), (-1.5, 1.5))
 #: of the logarithms: how far scales may move, and the bounds of the two parts and the noise
-REACH, LIMITS = (-14.0, 8.0), ((-8.0, 5.0), (-8.0, 4.0), (-9.0, 3.0))
+SCALE_LIMITS, PART_LIMITS = (-14.0, 8.0), ((-8.0, 5.0), (-8.0, 4.0), (-9.0, 3.0))
 #: what is added to the diagonal for rounding
 JITTER = 1e-8
 
@@ -53,7 +53,7 @@ class Relevance:
     @property
     def kernel(self) -> Kernel:
         """The kernel, on standardised columns multiplied by √s."""
-        return Constant(CONSTANT) + self.smooth * Gaussian(0.5) + self.linear * Linear()
+        return Constant(CONSTANT_VARIANCE) + self.smooth * Gaussian(0.5) + self.linear * Linear()
 
     def scaled(self, Z: np.ndarray) -> np.ndarray:
         """Return the columns times √s, as :attr:`kernel` takes them."""
@@ -77,7 +77,7 @@ def choose_relevance(
     weight: np.ndarray | None = None,
     rows: np.ndarray | None = None,
     start: Relevance | None = None,
-    steps: int = STEPS,
+    steps: int = EVIDENCE_STEPS,
 ) -> Relevance:
     """Return the parameters of the largest posterior density: evidence of the Gaussian process times a prior.
 
@@ -111,12 +111,12 @@ def choose_relevance(
     """
     n, d = Z.shape
     rows = np.random.default_rng(0).permutation(n) if rows is None else rows
-    rows = np.sort(rows[:MOST_ROWS])
+    rows = np.sort(rows[:EVIDENCE_ROWS])
     noise = np.ones(len(rows)) if weight is None else 1 / weight[rows]
     centre = -np.log(d)
     first = np.concatenate([np.full(d, centre), [mean for mean, _ in PRIORS]])
     loss = _posterior(Z[rows], t[rows], noise, centre)
-    bounds = [(centre + REACH[0], centre + REACH[1])] * d + list(LIMITS)
+    bounds = [(centre + SCALE_LIMITS[0], centre + SCALE_LIMITS[1])] * d + list(PART_LIMITS)
     found = minimize(
         loss,
         first if start is None else start.vector,
@@ -143,7 +143,7 @@ def _posterior(
         scales, (smooth, linear, variance) = np.exp(p[:d]), np.exp(p[d:])
         A = Z * np.sqrt(scales)
         F, L = np.exp(-0.5 * squared_distances(A, A)), A @ A.T
-        C = smooth * F + linear * L + CONSTANT
+        C = smooth * F + linear * L + CONSTANT_VARIANCE
         C[diagonal, diagonal] += variance * noise + JITTER
         factor, failed = lapack.dpotrf(C, lower=1, overwrite_a=1)
         if failed:
@@ -170,5 +170,5 @@ def _prior(p: np.ndarray, d: int, centre: float) -> tuple[float, np.ndarray]:
     single = p[:d] - centre - common
     means, deviations = np.array(PRIORS).T
     rest = (p[d:] - means) / deviations
-    value = 0.5 * float(np.sum((single / SINGLE) ** 2) + (common / COMMON) ** 2 + rest @ rest)
-    return value, np.concatenate([single / SINGLE**2 + common / COMMON**2 / d, rest / deviations])
+    value = 0.5 * float(np.sum((single / SINGLE_DEVIATION) ** 2) + (common / COMMON_DEVIATION) ** 2 + rest @ rest)
+    return value, np.concatenate([single / SINGLE_DEVIATION**2 + common / COMMON_DEVIATION**2 / d, rest / deviations])

@@ -12,13 +12,13 @@ from mercer.kernels import Gaussian
 __all__ = ["Spread", "learn_spread"]
 
 #: what is added to |r| before the logarithm, in units of its median: more flattens strong changes of the spread
-FLOOR = 0.02
+SPREAD_FLOOR = 0.02
 #: lengths of the kernel, in units of the standard deviation of its columns, and ridge penalties
-LENGTHS, PENALTIES = (1.0, 2.0), np.logspace(-3, 1.5, 10)
+SPREAD_LENGTHS, SPREAD_PENALTIES = (1.0, 2.0), np.logspace(-3, 1.5, 10)
 #: rows whose sections span the functions
-LANDMARKS = 250
+SPREAD_LANDMARKS = 250
 #: relative gain in error below which a more variable spread is not taken
-MARGIN = 1e-3
+SPREAD_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,18 @@ def learn_spread(U: np.ndarray, residuals: np.ndarray, weight: np.ndarray | None
     n = len(residuals)
     share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
     size = np.abs(residuals)
-    target = np.log(size + max(FLOOR * np.median(size), np.finfo(float).tiny))
+    target = np.log(size + max(SPREAD_FLOOR * np.median(size), np.finfo(float).tiny))
     level = float(share @ target)
     target = target - level
     constant = share @ (target / (1 - share)) ** 2
     dimension = max(float(U.var(axis=0).sum()), 1.0)
-    rows = np.sort(np.random.default_rng(2).permutation(n)[:LANDMARKS])
+    rows = np.sort(np.random.default_rng(2).permutation(n)[:SPREAD_LANDMARKS])
     best = Spread(Gaussian(0.5), U[:0], np.zeros(0), level, np.full(n, np.exp(level)), 0.0)
     least = constant
-    for length in LENGTHS:
+    for length in SPREAD_LENGTHS:
         kernel = Gaussian(0.5 / (dimension * length**2))
         for error, spread in _candidates(kernel, U, rows, target, share, level):
-            if error < least * (1 - MARGIN):
+            if error < least * (1 - SPREAD_MARGIN):
                 least, best = error, spread(1 - error / constant)
     return best
 
@@ -112,7 +112,7 @@ def _candidates(
     spectrum, vectors = spectrum[keep], vectors[:, keep]
     V = (features @ vectors) / np.sqrt(spectrum)
     coordinates = V.T @ (share * target)
-    for penalty in PENALTIES:
+    for penalty in SPREAD_PENALTIES:
         kept = spectrum / (spectrum + penalty)
         fitted = V @ (kept * coordinates)
         room = np.maximum(1 - share * (1 + (V * V) @ kept), 1e-6)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.stages.location import Location, learn_location
-from mercer.stages.relevance import Relevance, choose_relevance
+from mercer.stages.relevance import EVIDENCE_ROWS, Relevance, choose_relevance
 from mercer.stages.residual_levels import ResidualLevels
 from mercer.stages.spread import Spread, learn_spread
 from mercer.stages.warps import ColumnWarp, TargetWarp
@@ -111,7 +111,7 @@ def _choose_warps(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
 ) -> tuple[ColumnWarp, TargetWarp, Relevance | None]:
     """Return the warps of the largest evidence for y, ∏ T′(y_i) times that for T(y), and where it was reached."""
-    rows = np.random.default_rng(0).permutation(len(y))[:300]
+    rows = np.random.default_rng(0).permutation(len(y))[:EVIDENCE_ROWS]
     columns = [ColumnWarp.learn(X, powers) for powers in (False, True)]
     targets = [TargetWarp.learn(y, weight, power) for power in (False, True)]
     columns = columns if np.any(columns[1].powers != 1) else columns[:1]

@@ -11,11 +11,11 @@ __all__ = ["ColumnWarp", "TargetWarp", "yeo_johnson", "yeo_johnson_inverse"]
 #: a column with no more values than this is left as it is: a code, a count or a dummy
 FEW_VALUES = 10
 #: how far beyond the training range, in standard deviations, warped inputs may lie; further ones are moved there
-BEYOND = 0.5
+CLIP_MARGIN = 0.5
 #: powers among which that of a column is chosen, and that of y; beyond 0 and 2 the range of y would be bounded
 COLUMN_POWERS, TARGET_POWERS = np.linspace(-3, 5, 33), np.linspace(0, 2, 21)
 #: rows from which a power is chosen
-MOST_ROWS = 500
+POWER_ROWS = 500
 
 
 def yeo_johnson(t: np.ndarray, power: float) -> np.ndarray:
@@ -53,7 +53,7 @@ def yeo_johnson_log_slope(t: np.ndarray, power: float) -> np.ndarray:
 
 def likeliest_power(t: np.ndarray, powers: np.ndarray) -> float:
     """Return the power after which values are most like Gaussian ones: maximum likelihood."""
-    t = t[np.linspace(0, len(t) - 1, min(len(t), MOST_ROWS)).round().astype(int)]
+    t = t[np.linspace(0, len(t) - 1, min(len(t), POWER_ROWS)).round().astype(int)]
     scores = [0.5 * len(t) * np.log(_variance(t, power)) - yeo_johnson_log_slope(t, power).sum() for power in powers]
     return float(powers[int(np.argmin(scores))])
 
@@ -117,7 +117,7 @@ class ColumnWarp:
         Z = (Z - second[0]) / second[1]
         centre, scale = (np.stack(pair) for pair in zip(first, second, strict=True))
         ends = np.stack([X.min(axis=0), X.max(axis=0)])
-        return cls(kept, chosen, centre, scale, Z.min(axis=0) - BEYOND, Z.max(axis=0) + BEYOND, ends)
+        return cls(kept, chosen, centre, scale, Z.min(axis=0) - CLIP_MARGIN, Z.max(axis=0) + CLIP_MARGIN, ends)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return warped columns."""
