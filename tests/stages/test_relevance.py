@@ -7,7 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from mercer.stages import Relevance, choose_relevance
-from mercer.stages.relevance import CONSTANT_VARIANCE, JITTER, EVIDENCE_ROWS, _posterior, _prior
+from mercer.stages.relevance import CONSTANT_VARIANCE, EVIDENCE_ROWS, JITTER, _posterior, _prior
 
 RNG = np.random.default_rng(0)
 Z = RNG.normal(size=(30, 3))

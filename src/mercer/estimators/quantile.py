@@ -327,8 +327,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         far = self.stages_.columns.beyond(X) > FAR_AWAY
         if np.any(far):
             warnings.warn(
-                f"{type(self).__name__}: {np.sum(far)} of {len(X)} rows are more than {FAR_AWAY:g} standard deviations from "
-                "the range of the training rows. Predictions there are those at its edge, and may be too sharp.",
+                f"{type(self).__name__}: {np.sum(far)} of {len(X)} rows are more than {FAR_AWAY:g} standard deviations "
+                "from the range of the training rows. Predictions there are those at its edge, and may be too sharp.",
                 ExtrapolationWarning,
                 stacklevel=4,
             )
