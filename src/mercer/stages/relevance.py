@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Constant, Gaussian, Kernel, Linear
 from mercer.kernels.distances import squared_distances
 
-__all__ = ["Relevance", "choose_relevance"]
+__all__ = ["Relevance", "choose_relevance", "one_thread"]
 
 #: rows that the evidence is computed from, and steps of its maximisation
 EVIDENCE_ROWS, EVIDENCE_STEPS = 300, 20
@@ -69,6 +70,11 @@ class Relevance:
         """Undo :attr:`vector`."""
         *scales, smooth, linear, noise = np.exp(vector)
         return cls(np.array(scales), float(smooth), float(linear), float(noise), loss)
+
+
+def one_thread() -> threadpool_limits:
+    """Return a context in which BLAS has one thread: small matrices wait for further ones longer than they gain."""
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 def choose_relevance(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from mercer.stages.location import Location, learn_location
-from mercer.stages.relevance import EVIDENCE_ROWS, Relevance, choose_relevance
+from mercer.stages.relevance import EVIDENCE_ROWS, Relevance, choose_relevance, one_thread
 from mercer.stages.residual_levels import ResidualLevels
 from mercer.stages.spread import Spread, learn_spread
 from mercer.stages.warps import ColumnWarp, TargetWarp
@@ -119,10 +120,9 @@ def _choose_warps(
     if len(columns) == len(targets) == 1:
         return columns[0], targets[0], None
     tried = []
-    for warp in columns:
-        Z = warp(X)
-        for target in targets:
-            found = choose_relevance(Z, target(y), weight, rows, steps=SCREENING_STEPS)
+    with one_thread():
+        for warp, target in product(columns, targets):
+            found = choose_relevance(warp(X), target(y), weight, rows, steps=SCREENING_STEPS)
             tried.append((found.loss - float(target.log_slope(y[rows]).sum()), warp, target, found))
     _, warp, target, found = min(tried, key=lambda entry: entry[0])
     return warp, target, found
