@@ -33,7 +33,7 @@ STRANGERS = {"kernels": "losses", "losses": "kernels"}
 WIRING = {("__init__", "interop")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
-DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "mercer"}
+DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
 OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars"}
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
