@@ -6,8 +6,9 @@
     python benchmarks/box_duals.py --against ../before/src      # the same fits by another checkout, alternating
 
 (a) twenty problems from the tables that come with scikit-learn, at gaps of 1e-3, 1e-4 and 1e-6;
-(b) the joint ``KernelQuantileRegressor`` on sine data, n = 10 000; ``CostSensitiveClassifier()`` on moons, n = 2 000,
-    and twenty fits of ``sklearn.svm.SVC`` with the same kernel and penalty; the headline problem of
+(b) ``KernelQuantileRegressor()``, in stages, with one and with ten columns; the joint ``KernelQuantileRegressor`` on
+    sine data, n = 10 000; ``CostSensitiveClassifier()`` on moons, n = 2 000, and
+    twenty fits of ``sklearn.svm.SVC`` with the same kernel and penalty; the headline problem of
     ``benchmarks/quantiles.py``; ``KernelQuantileRegressorCV()`` with one-hot columns, n = 1 500;
 (c) a full-rank kernel, n = 20 000 in ten columns, with a budget of 6 GiB: finished or refused, and how soon;
 (d) prediction of one quantile with n = 50 000 in one column, a row.
@@ -101,6 +102,16 @@ def task_sine(n: int) -> dict:
     X, y = make_sine(n, random_state=0)
     joint(KernelQuantileRegressor()).fit(X[::50], y[::50])
     return timed(lambda: fitted(joint(KernelQuantileRegressor()).fit(X, y)))
+
+
+def task_stages(n: int, d: int) -> dict:
+    from mercer import KernelQuantileRegressor
+    from mercer.datasets import make_sine
+
+    rng = np.random.default_rng(0)
+    X, y = make_sine(n, random_state=0) if d == 1 else (rng.normal(size=(n, d)), rng.normal(size=n))
+    y = y if d == 1 else X[:, 0] + np.sin(X[:, 1]) + y
+    return timed(lambda: {"status": KernelQuantileRegressor().fit(X, y).status_})
 
 
 def task_headline(n: int, m: int) -> dict:
@@ -252,6 +263,10 @@ def main() -> None:
     small = options.quick
     if "b" in options.parts:
         print("\n(b)")
+        for n, d in ((2000, 1), (2000, 10)) if small else ((10_000, 1), (20_000, 10)):
+            label = f"in stages, {n} × {d}"
+            report[label] = compare({"mercer": here}, options.rounds, "stages", n=n, d=d)
+            show(label, report[label])
         for label, task, arguments in (
             ("sine, default", "sine", {"n": 2000 if small else 10_000}),
             ("headline, gap 1e-3", "headline", {"n": 2000, "m": 40} if small else {"n": 10_000, "m": 100}),

@@ -243,6 +243,14 @@ def test_many_rows_are_learned_from_landmarks():
     assert far / near > 5
 
 
+def test_of_very_many_rows_the_same_ones_are_used_however_they_come(monkeypatch):
+    monkeypatch.setattr(module, "ALL_ROWS", 100)
+    order = np.random.default_rng(5).permutation(150)
+    first, second = (KernelQuantileRegressor().fit(X[rows], Y[rows]) for rows in (np.arange(150), order))
+    assert len(first.stages_.levels.levels) == 100
+    np.testing.assert_allclose(first.predict_quantile(X, LEVELS[1:-1]), second.predict_quantile(X, LEVELS[1:-1]))
+
+
 def test_the_grid_of_levels_rises():
     grid = module.staged_grid(np.array([0.1, 0.5]))
     assert np.all(np.diff(grid) > 0)

@@ -130,9 +130,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
     Calibration assumes that new rows are drawn as the old ones were, independently. Its folds are random, but always
     the same; identical rows stay together. The fits to four fifths of the rows see a little less than the whole
-    fit, hence fractions of new outliers tend to be a little below θ: 4 % for 5 % with a hundred rows. No fraction below
+    fit, hence fractions of new outliers tend to be a little below θ. No fraction below
     1/(n + 1) can be had from n rows. A fit takes about five times as long as without calibration; beyond 12 500 rows
-    not all folds are scored but 10 000 rows at least, and a fit to 50 000 rows takes about 1.6 times as long.
+    not all folds are scored but 10 000 rows at least.
 
     Without coupling the output kernel has no influence at the trained levels, and interpolation is all that it could do
     between them; h and t are then linear in θ from one trained level to the next. Levels outside the trained range are

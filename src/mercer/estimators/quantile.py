@@ -161,7 +161,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     Ctrl-C in the middle of a fit keeps the best model so far: fitted, with its gap, ``status_ == "stopped"`` and a
     warning. A second one is a KeyboardInterrupt, and so is the first while λ is chosen or rows are checked.
 
-    In stages, scales come from at most 300 rows, f from all of them (from 1 200 rows on in the span of 600). Levels are
+    In stages, scales come from at most 300 rows, f from all of them (from 1 200 rows on in the span of 600; of more
+    than 50 000 rows so many, drawn at random, are used). Levels are
     at the positions θ(n + 1) of residuals; beyond the outermost of them tails are exponential, with the mean excess of
     the outer tenth, and asking for such a level warns. Far from the rows σ grows with the variance of f. Inputs more
     than half a standard deviation from the training range are moved there; more than two, that warns.

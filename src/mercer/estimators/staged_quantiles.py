@@ -99,7 +99,7 @@ def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     spread = X.std(axis=0)
     size = np.sum(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
     order = np.lexsort([*X.T, size.round(6), y])
-    return order if len(y) <= ALL_ROWS else np.sort(np.random.default_rng(6).permutation(order)[:ALL_ROWS])
+    return order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]
 
 
 def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | None:
