@@ -90,6 +90,14 @@ def test_periodic_sums_over_columns(points):
     np.testing.assert_allclose(Periodic([1.0, 2.0, 0.7], [1.0, 0.5, 2.0])(X, Z), expected, rtol=1e-11)
 
 
+@pytest.mark.parametrize("offset", [0.0, 2.5e6], ids=["near the origin", "far away"])
+def test_periodic_loses_no_digit_where_lengths_are_small_next_to_periods(points, offset):
+    X = offset + points[0][:, :1]
+    delta = X.astype(np.longdouble) - X.T.astype(np.longdouble)
+    expected = np.exp(-2 * (np.sin(np.arccos(np.longdouble(-1)) * delta / 864.0) / np.longdouble(1e-3)) ** 2)
+    np.testing.assert_allclose(Periodic(864.0, 1e-3)(X), expected.astype(float), rtol=1e-13, atol=1e-15)
+
+
 def test_periodic_keeps_its_digits_many_periods_away():
     t = np.arange(12.0)[:, None] / 16
     away = t + 3.0 * 2**30

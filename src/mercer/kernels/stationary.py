@@ -14,7 +14,7 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Array, Kernel
 from mercer.kernels.derivatives import column_identity, differences
-from mercer.kernels.distances import assemble, city_block_distances, scale_points, squared_distances
+from mercer.kernels.distances import assemble, city_block_distances, column_sum, scale_points
 
 __all__ = ["Laplacian", "Periodic", "Stationary"]
 
@@ -151,17 +151,17 @@ class Periodic(Stationary):
 
     def _evaluate(self, X, Z):
         xp = namespace(X, Z)
-        x = self._circles(X)
-        z = x if Z is X else self._circles(Z)
-        return assemble(lambda a, b: xp.exp(-squared_distances(a, b)), x, z)
+        ones = xp.ones((1, X.shape[1]), dtype=X.dtype, device=compat.device(X))
+        periods, weights = ones * per_column(self, "period", None, X), ones * (math.sqrt(2) * self._weights(X))
+        # whole periods are taken off before and after differences, without rounding: no digit of them is lost
+        x = xp.sign(X) * (xp.abs(X) % periods)
+        z = x if Z is X else xp.sign(Z) * (xp.abs(Z) % periods)
 
-    def _circles(self, X: Array) -> Array:
-        """Return points on circles of radius 1/(√2 l), where squared distances are 2 sin²(π(x − z)/p)/l²."""
-        xp = namespace(X)
-        period = per_column(self, "period", None, X)
-        angle = (2 * math.pi) * ((X % period) / period)  # the remainder is exact, however far X is
-        radius = self._weights(X) / math.sqrt(2)
-        return xp.concat([radius * xp.cos(angle), radius * xp.sin(angle)], axis=1)
+        def exponent(x, z):
+            each = iter(zip(periods[0, :], weights[0, :], strict=True))
+            return column_sum(lambda a, b: _squared_sine(a - b, *next(each)), x, z)
+
+        return assemble(lambda x, z: xp.exp(-exponent(x, z)), x, z)
 
     def _gradient(self, X, Z):
         return self._logarithmic(X, Z)[0] * self._evaluate(X, Z)[:, :, None]
@@ -180,6 +180,12 @@ class Periodic(Stationary):
         delta = differences(X, Z)
         angle = frequency * (xp.sign(delta) * (xp.abs(delta) % period))  # the remainder is exact
         return -scale * xp.sin(angle), (frequency * scale) * xp.cos(angle)
+
+
+def _squared_sine(delta: Array, period: Any, weight: Any) -> Array:
+    """Return (w sin(πδ/p))², from the difference to the nearest multiple of the period."""
+    xp = namespace(delta)
+    return (weight * xp.sin((math.pi / period) * (delta - period * xp.round(delta / period)))) ** 2
 
 
 def check_bandwidth(
