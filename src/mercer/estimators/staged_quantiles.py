@@ -106,6 +106,8 @@ def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | No
     """Return λ of the shape by held-out loss, None for a shape that does not depend on x."""
     rows = np.random.default_rng(4).permutation(len(standard))[:SHAPE_CHOICE_ROWS]
     features, standard, share = features[rows], standard[rows], share[rows]
+    if not _shape_depends(kernel(features, features), standard, share, nodes):
+        return None
     fold = np.arange(len(rows)) % SHAPE_FOLDS
     measure = np.full(len(nodes), 1 / len(nodes))
 
@@ -135,3 +137,19 @@ def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | No
         losses |= {alpha: loss(shaped(alpha)) for alpha in OTHER_ALPHAS}
     best = min(losses, key=lambda alpha: losses[alpha])
     return best if losses[best] < (1 - SHAPE_MARGIN) * unshaped else None
+
+
+def _shape_depends(K: np.ndarray, standard: np.ndarray, share: np.ndarray, nodes: np.ndarray) -> bool:
+    """Say whether rows alike in x are alike in the levels that they exceed: Σ_{i≠j} k(x_i, x_j)⟨g_i, g_j⟩ > 0.
+
+    g_i(θ) = θ − 1[e_i ≤ b(θ)], times the weight of the row, is the slope of the loss in h(x_i)(θ) at h = 0. Were the shape
+    the same everywhere the sum would be about 0 (the independence criterion of Gretton et al., 2005); if it is below, no
+    function of the space lowers the loss of rows that it was not learned from.
+    """
+    mean = share / share.sum()
+    slopes = share[:, None] * (nodes - (standard[:, None] <= ResidualLevels.learn(standard, share)(nodes)))
+    slopes -= share[:, None] * (slopes.sum(axis=0) / share.sum())
+    K = K - mean @ K
+    K = K - (K @ mean)[:, None]
+    np.fill_diagonal(K, 0.0)
+    return float(np.vdot(slopes, K @ slopes)) > 0

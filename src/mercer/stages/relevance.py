@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Constant, Gaussian, Kernel, Linear
-from mercer.kernels.distances import squared_distances
 
 __all__ = ["Relevance", "choose_relevance", "one_thread"]
 
@@ -139,33 +138,41 @@ def _posterior(
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """Return p ↦ minus the logarithm of evidence and prior, and its gradient in p, the logarithms of parameters.
 
-    With G = ½(C⁻¹ − C⁻¹ttᵀC⁻¹) the gradient of the former in the matrix C, and M = G ∘ ∂k/∂(½Σ…), the gradient in
-    all s_k is one product: Σ_ij M_ij (z_ik − z_jk)² = 2(Σ_i m_i z_ik² − z_kᵀMz_k), m = M1.
+    G = ½(C⁻¹ − C⁻¹ttᵀC⁻¹) is the gradient of the former in the matrix C. Only its products with symmetric matrices count,
+    so that the half of C⁻¹ that LAPACK computes stands for all of it. With M = G ∘ exp(−½Σ…) the gradient in all s_k is
+    one product: Σ_ij M_ij (z_ik − z_jk)² = Σ_i m_i z_ik² − 2z_kᵀMz_k, m the sums of the rows and columns of M.
     """
     n, d = Z.shape
     diagonal = np.arange(n)
+    squares = Z * Z
+    L, F, C, product = np.empty((4, n, n))
 
     def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
         scales, (smooth, linear, variance) = np.exp(p[:d]), np.exp(p[d:])
         A = Z * np.sqrt(scales)
-        F, L = np.exp(-0.5 * squared_distances(A, A)), A @ A.T
-        C = smooth * F + linear * L + CONSTANT_VARIANCE
+        np.matmul(A, A.T, out=L)
+        half = 0.5 * L[diagonal, diagonal]
+        np.subtract(L, half, out=F)
+        np.subtract(F, half[:, None], out=F)
+        np.exp(F, out=F)
+        np.multiply(F, smooth, out=C)
+        np.add(C, np.multiply(L, linear, out=product), out=C)
+        np.add(C, CONSTANT_VARIANCE, out=C)
         C[diagonal, diagonal] += variance * noise + JITTER
-        factor, failed = lapack.dpotrf(C, lower=1, overwrite_a=1)
+        factor, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
         if failed:
             return 1e10, np.zeros_like(p)
-        solved = cho_solve((factor, True), t, check_finite=False)
+        solved = lapack.dpotrs(factor, t, lower=1)[0]
         value = 0.5 * float(t @ solved) + float(np.log(factor[diagonal, diagonal]).sum())
-        inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        G = 0.5 * (inverse - np.outer(solved, solved))
-        M = -0.5 * smooth * (G * F)
-        gradient = np.empty_like(p)
-        gradient[:d] = scales * (2 * (M.sum(axis=1) @ (Z * Z) - np.sum(Z * (M @ Z), axis=0)))
-        gradient[:d] += linear * scales * np.sum(Z * (G @ Z), axis=0)
-        gradient[d:] = smooth * np.vdot(G, F), linear * np.vdot(G, L), variance * float(G[diagonal, diagonal] @ noise)
+        G = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+        G[diagonal, diagonal] *= 0.5
+        G = blas.dger(-0.5, solved, solved, a=G, overwrite_a=1).T
+        in_parts = smooth * np.vdot(G, F), linear * np.vdot(G, L), variance * float(G[diagonal, diagonal] @ noise)
+        in_scales = linear * np.sum(Z * (G @ Z), axis=0)
+        M = np.multiply(G, F, out=G)
+        in_scales += smooth * (np.sum(Z * (M @ Z), axis=0) - 0.5 * ((M.sum(axis=0) + M.sum(axis=1)) @ squares))
         prior, slope = _prior(p, d, centre)
-        return value + prior, gradient + slope
+        return value + prior, np.concatenate([scales * in_scales, in_parts]) + slope
 
     return loss
 
