@@ -142,9 +142,9 @@ def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | No
 def _shape_depends(K: np.ndarray, standard: np.ndarray, share: np.ndarray, nodes: np.ndarray) -> bool:
     """Say whether rows alike in x are alike in the levels that they exceed: Σ_{i≠j} k(x_i, x_j)⟨g_i, g_j⟩ > 0.
 
-    g_i(θ) = θ − 1[e_i ≤ b(θ)], times the weight of the row, is the slope of the loss in h(x_i)(θ) at h = 0. Were the shape
-    the same everywhere the sum would be about 0 (the independence criterion of Gretton et al., 2005); if it is below, no
-    function of the space lowers the loss of rows that it was not learned from.
+    g_i(θ) = θ − 1[e_i ≤ b(θ)], times the weight of the row, is the slope of the loss in h(x_i)(θ) at h = 0. Were the
+    shape the same everywhere the sum would be about 0 (the independence criterion of Gretton et al., 2005); if it is
+    below, no function of the space lowers the loss of rows that it was not learned from.
     """
     mean = share / share.sum()
     slopes = share[:, None] * (nodes - (standard[:, None] <= ResidualLevels.learn(standard, share)(nodes)))

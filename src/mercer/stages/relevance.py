@@ -138,9 +138,9 @@ def _posterior(
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """Return p ↦ minus the logarithm of evidence and prior, and its gradient in p, the logarithms of parameters.
 
-    G = ½(C⁻¹ − C⁻¹ttᵀC⁻¹) is the gradient of the former in the matrix C. Only its products with symmetric matrices count,
-    so that the half of C⁻¹ that LAPACK computes stands for all of it. With M = G ∘ exp(−½Σ…) the gradient in all s_k is
-    one product: Σ_ij M_ij (z_ik − z_jk)² = Σ_i m_i z_ik² − 2z_kᵀMz_k, m the sums of the rows and columns of M.
+    G = ½(C⁻¹ − C⁻¹ttᵀC⁻¹) is the gradient of the former in the matrix C. Only its products with symmetric matrices
+    count, so that the half of C⁻¹ that LAPACK computes stands for all of it. With M = G ∘ exp(−½Σ…) the gradient in all
+    s_k is one product: Σ_ij M_ij (z_ik − z_jk)² = Σ_i m_i z_ik² − 2z_kᵀMz_k, m the sums of rows and columns of M.
     """
     n, d = Z.shape
     diagonal = np.arange(n)
