@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneGroupOut
 
 from mercer import KernelQuantileRegressor, KernelQuantileRegressorCV
+from mercer.exceptions import UnsupportedError
 from mercer.kernels import Gaussian, Laplacian
 from mercer.losses import Expectile
 from mercer.measures import GaussLegendre, MonteCarlo, Points
@@ -194,7 +195,7 @@ def test_one_standard_error_prefers_more_regular_models():
 
 
 def test_default_grids_surround_the_automatic_choice():
-    model = KernelQuantileRegressorCV(measure=MEASURE, cv=2).fit(X, Y)
+    model = KernelQuantileRegressorCV(measure=MEASURE, cv=2, stages="joint").fit(X, Y)
     automatic = KernelQuantileRegressor(measure=MEASURE, stages="joint").fit(X, Y)
     params = model.cv_results_["params"]
     assert len(params) == 15
@@ -331,3 +332,52 @@ def test_progress_on_standard_error(capsys):
     assert len([line for line in err.splitlines() if "fold" in line]) == 18
     chooser().fit(X, Y)
     assert capsys.readouterr().err == ""
+
+
+# -- in stages -------------------------------------------------------------------------------------------------------
+
+
+def test_in_stages_no_shape_is_a_candidate_and_wins_where_the_shape_is_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(150, 2))
+    model = KernelQuantileRegressorCV().fit(X, X[:, 1] + rng.normal(size=150))
+    assert model.stages_ is not None
+    assert model.shape_ is None
+    assert model.best_params_ == {"kernel": None, "alpha": np.inf}
+    assert model.n_splits_ == 5
+
+
+@pytest.mark.parametrize("refit", ["best", "one_se"])
+def test_in_stages_kernel_and_alpha_of_a_shape_that_changes_are_chosen(refit):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(250, 1))
+    y = np.where(rng.random(250) < 0.5 + 0.45 * np.sign(X[:, 0]), 1, -1) + 0.2 * rng.normal(size=250)
+    model = KernelQuantileRegressorCV(measure=MEASURE, cv=3, refit=refit).fit(X, y)
+    scores = model.cv_results_["mean_test_score"]
+    assert len(scores) == 1 + 4 * 4
+    assert scores[model.best_index_] > scores[0]
+    assert model.alpha_ == model.shape_.alpha_ == model.best_params_["alpha"] < np.inf
+    assert model.relative_gap_ <= model.tol
+    # the comparison is that of the joint model on the same folds of the residuals
+    again = model.shape_.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores[1:], again)
+
+
+def test_the_score_of_no_shape_is_that_of_quantiles_of_the_other_residuals():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, size=(60, 1))
+    model = KernelQuantileRegressorCV(cv=3, measure=MEASURE).fit(X, X[:, 0] + rng.normal(size=60))
+    assert -0.6 < model.cv_results_["mean_test_score"][0] < -0.2  # of a unit normal variable it is about −0.3
+
+
+def test_folds_groups_or_a_score_of_ones_own_mean_the_joint_model():
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(-1, 1, size=(30, 1)), rng.normal(size=30)
+    model = KernelQuantileRegressorCV(measure=MEASURE, cv=KFold(2)).fit(X, y)
+    assert model.stages_ is None
+    grouped = KernelQuantileRegressorCV(measure=MEASURE, cv=2).fit(X, y, groups=np.arange(30) % 3)
+    assert grouped.stages_ is None
+    with pytest.raises(UnsupportedError, match="stages='separate'"):
+        KernelQuantileRegressorCV(alphas=[1.0], stages="separate").fit(X, y)
+    with pytest.raises(UnsupportedError, match="groups"):
+        KernelQuantileRegressorCV(stages="separate").fit(X, y, groups=np.arange(30) % 3)

@@ -15,9 +15,11 @@ from mercer.backend import is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
+from mercer.estimators.shape import Residuals, fit_shape
 from mercer.estimators.staged_quantiles import fit_stages, staged_grid, staged_quantiles
 from mercer.estimators.validation import validate_inputs, validate_training
 from mercer.exceptions import ExtrapolationWarning, UnsupportedError, parameter_error
+from mercer.kernels import Kernel
 from mercer.losses import Pinball, as_loss
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -275,14 +277,15 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        stages = getattr(self, "stages", "joint")
+        stages = self.stages
         if not (isinstance(stages, str) and stages in ("auto", "joint", "separate")):
             raise parameter_error(self, "stages", stages, "'auto', 'joint' or 'separate'")
         if stages == "separate" and not self._plain:
             raise UnsupportedError(
                 f"{type(self).__name__}: stages='separate' chooses kernels and alpha itself, for the pinball loss with "
-                "fit_intercept=True and noncrossing='rearrange'. Leave kernel, output_kernel, alpha, loss, "
-                "fit_intercept and noncrossing as they are by default, or take stages='joint'."
+                "fit_intercept=True and noncrossing='rearrange'. Leave kernels, alphas, loss, fit_intercept and "
+                "noncrossing (and folds and scoring, where it is cross-validated) as they are by default, or take "
+                "stages='joint'."
             )
 
     @property
@@ -301,22 +304,24 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     def _fit_stages(self, X, y, weight):
         """Become the model q_θ(x) = T⁻¹(f(x) + σ(x)·[b(θ) + h(x)(θ)]) of parts that are learned one after the other."""
         self.measure_ = self._measure(X)
-        nodes = np.unique(to_numpy(self.measure_.locations))
-
-        def joint(kernel, alpha):
-            settings = {"measure": self.measure, "solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
-            settings |= {"random_state": self.random_state, "stages": "joint"}
-            return KernelQuantileRegressor(kernel, alpha=alpha, **settings)
-
         with progress(self.verbose, STAGES):
-            self.stages_, self.shape_ = fit_stages(X, y, weight, joint, nodes)
+            self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
         shape = self.shape_
         self.X_fit_, self.columns_, self.n_features_in_ = X, None, int(X.shape[1])
         self.relevance_ = self.stages_.relevance(self.n_features_in_)
-        self.grid_, self.rearranged_ = staged_grid(nodes), True
+        self.grid_, self.rearranged_ = staged_grid(to_numpy(self.measure_.locations)), True
         for name in ("alpha_", "objective_", "dual_gap_", "relative_gap_", "n_iter_", "status_", "solver_"):
             setattr(self, name, getattr(shape, name) if shape is not None else UNSHAPED[name])
         return self
+
+    def _learn_shape(self, rest: Residuals) -> KernelQuantileRegressor | None:
+        """Return the joint model of standardised residuals, None where h = 0."""
+        return fit_shape(rest, self._joint, self.measure_)
+
+    def _joint(self, kernel: Kernel, alpha: float) -> KernelQuantileRegressor:
+        settings = ("measure", "solver", "tol", "max_iter", "random_state")
+        parts = {name: getattr(self, name) for name in settings}
+        return KernelQuantileRegressor(kernel, alpha=alpha, stages="joint", **parts)
 
     def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
         self.stages_ = self.shape_ = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import sys
 import time
 import warnings
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import _num_samples
 
 from mercer._params import check_number
@@ -19,10 +21,12 @@ from mercer.backend import namespace, to_numpy
 from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.regularisation import choose_alpha, smallest_alpha
+from mercer.estimators.shape import Residuals, shape_kernels, shape_may_depend, unshaped_scores
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import memory_budget
+from mercer.losses import Pinball, as_loss
 from mercer.model_selection.choice import best_candidate, falls, most_regular_candidate, tabulate
 from mercer.model_selection.path import solve_path
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
@@ -34,12 +38,18 @@ __all__ = ["KernelQuantileRegressorCV"]
 LENGTHS = (0.5, 1.0, 2.0)
 #: default λ, in units of alpha="auto" of KernelQuantileRegressor with the same kernel
 FACTORS = 10.0 ** np.linspace(-1.5, 1.5, 5)
+#: λ of the shape of standardised residuals
+SHAPE_ALPHAS = (1.0, 0.1, 0.01, 0.001)
 
 
 class KernelQuantileRegressorCV(KernelQuantileRegressor):
     """All conditional quantiles of y given x in one model, λ and the kernel chosen by cross-validation.
 
-    Minimises the objective of :class:`KernelQuantileRegressor`,
+    Without kernels and λ of yours it is the model in stages of :class:`KernelQuantileRegressor`, whose shape h is
+    chosen among no shape at all (λ = ∞) and those of four kernels and four λ, on folds of the standardised residuals;
+    where rows alike in x are not alike in the levels that they exceed, nothing but the former is compared.
+
+    With ``kernels`` or ``alphas``, or ``stages="joint"``, it minimises the joint objective of the papers,
 
         Σ_j w_j (1/n) Σ_i s_i pinball_{θ_j}(y_i − h(x_i)(θ_j) − b(θ_j)) + (λ/2)‖h‖²,
 
@@ -52,13 +62,15 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     Parameters
     ----------
     kernels : Kernel, str, callable or list of them, default=None
-        Candidates for k_X, from rough to smooth. By default the Gaussian that KernelQuantileRegressor takes, with
-        lengths times 0.5, 1 and 2. Bandwidths such as "median" become numbers once, from all rows of X (never y).
+        Candidates for k_X, from rough to smooth. By default, of the joint model, the Gaussian that
+        KernelQuantileRegressor takes, with lengths times 0.5, 1 and 2. Bandwidths such as "median" become numbers
+        once, from all rows of X (never y).
         With "precomputed" X is a Gram matrix.
     alphas : float or array-like of float, default=None
-        Candidates for λ, as numbers. By default, for each kernel, five from 10^1.5 down to 10^−1.5 times the λ that
-        ``alpha="auto"`` of KernelQuantileRegressor chooses with it on all rows, none below the least that it considers;
-        those below one that is worse than a larger one by two standard errors over the folds are left out.
+        Candidates for λ, as numbers. By default, of the joint model, for each kernel, five from 10^1.5 down to 10^−1.5
+        times the λ that ``alpha="auto"`` of KernelQuantileRegressor chooses with it on all rows, none below the least
+        that it considers; those below one that is worse than a larger one by two standard errors over the folds are
+        left out.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     measure : MeasureRule, default=None
@@ -73,8 +85,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     crossing_penalty : float, default=1.0
         As in KernelQuantileRegressor.
     cv : int, splitter or iterable of (train, test), default=None
-        Folds, as scikit-learn takes them; None is 5. An integer is KFold without shuffling: for rows in some order,
-        such as sorted ones, pass ``KFold(5, shuffle=True, random_state=0)``.
+        Folds, as scikit-learn takes them; None is 5. In the joint model an integer is KFold without shuffling: for rows
+        in some order, such as sorted ones, pass ``KFold(5, shuffle=True, random_state=0)``. Folds of yours, or
+        ``groups``, mean the joint model, as the stages are learned across all rows.
     scoring : str or callable, default=None
         Larger is better. By default minus the loss on the held-out rows, weighted by ``sample_weight``: for the
         pinball loss, minus the integrated pinball of the predicted quantiles. A callable is called as
@@ -95,6 +108,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     verbose : int, default=0
         1 reports on standard error each kernel and fold, and of the final fit factorisations and the gap, with
         estimates of the time left.
+    stages : {"auto", "joint", "separate"}, default="auto"
+        As in KernelQuantileRegressor; "auto" is "joint" also with ``scoring``, ``groups`` or folds of yours.
 
     Attributes
     ----------
@@ -103,7 +118,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         ``split<i>_test_score``, ``mean_test_score``, ``std_test_score``, ``rank_test_score``,
         ``split<i>_relative_gap`` and ``max_relative_gap``.
     best_index_, best_params_, best_score_ : int, dict, float
-        The chosen candidate; ``KernelQuantileRegressor(**best_params_)`` with the same other settings is the final fit.
+        The chosen candidate; of the joint model ``KernelQuantileRegressor(**best_params_)`` with the same other
+        settings is the final fit. In stages it is the kernel and λ of the shape, None and ∞ where there is none, and
+        scores are of standardised residuals.
     n_splits_ : int
         Number of folds.
     alpha_, kernel_, dual_coef_, intercept_, relative_gap_, ... :
@@ -156,6 +173,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         max_iter=None,
         random_state=None,
         verbose=0,
+        stages="auto",
     ):
         self.kernels = kernels
         self.alphas = alphas
@@ -174,6 +192,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.stages = stages
 
     # -- what the parameters mean ------------------------------------------------------------------------------
 
@@ -189,6 +208,13 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         check_number(self, "cv_tol", self.cv_tol, low=0, hint="It bounds the relative duality gap in the comparison.")
         if not (isinstance(self.refit, str) and self.refit in ("best", "one_se")):
             raise parameter_error(self, "refit", self.refit, "'best' or 'one_se'", "The final fit is always made.")
+
+    @property
+    def _plain(self) -> bool:
+        parts = (self.kernels, self.alphas, self.output_kernel, self.scoring)
+        folds = self.cv is None or isinstance(self.cv, numbers.Integral)
+        loss = isinstance(as_loss(self.loss), Pinball) and bool(self.fit_intercept)
+        return all(part is None for part in parts) and folds and loss and self.noncrossing == "rearrange"
 
     def _input_kernels(self) -> list[Any]:
         if self.kernels is None:
@@ -287,6 +313,13 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         data = _Rows(rows.X, rows.y, rows.weight)
         folds = self._folds(X, y, sample_weight, groups)
         X, y, weight = self._merge(*data)
+        if groups is not None and self.stages == "separate":
+            raise UnsupportedError(
+                f"{type(self).__name__}: stages are learned across all rows, whatever their groups. Take "
+                "stages='joint', or leave out groups."
+            )
+        if groups is None and self._in_stages(X, y, weight):
+            return self._fit_stages(X, y, weight)
         loss, measure = self._loss(), self._measure(X)
         output_kernel = self._given_output_kernel()
         bounds = [Decomposable(kernel, output_kernel).bind(measure) for kernel in self._adapted_kernels(X)]
@@ -294,6 +327,26 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         bound, alpha = self._choose(grid, self._compare(grid, folds, data, loss, score))
         Y, centre = self._targets(y, weight, measure)
         return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha, centre), centre, rows.columns)
+
+    def _learn_shape(self, rest: Residuals) -> KernelQuantileRegressor | None:
+        """Compare λ = ∞, no shape, with joint models of some kernels and λ, where the shape may depend on x."""
+        count = min(check_cv(self.cv).get_n_splits(), len(rest.standard))
+        folds = list(KFold(count, shuffle=True, random_state=0).split(rest.features))
+        params = [{"kernel": None, "alpha": math.inf}]
+        scores = unshaped_scores(rest, self.measure_, folds)[None, :]
+        gaps, search = np.zeros_like(scores), None
+        if shape_may_depend(rest, self.measure_):
+            search = self._search(shape_kernels(rest.features.shape[1]), folds).fit(*rest)
+            params += search.cv_results_["params"]
+            scores = np.vstack([scores, _each_split(search, "test_score")])
+            gaps = np.vstack([gaps, _each_split(search, "relative_gap")])
+        return search if self._choose_row(params, scores, gaps, range(len(params))) > 0 else None
+
+    def _search(self, kernels: list[Kernel], folds: list) -> KernelQuantileRegressorCV:
+        """Return the unfitted cross-validation of the shape."""
+        settings = ("measure", "refit", "cv_tol", "solver", "tol", "max_iter", "random_state", "verbose")
+        parts = {name: getattr(self, name) for name in settings}
+        return KernelQuantileRegressorCV(kernels, alphas=SHAPE_ALPHAS, cv=folds, stages="joint", **parts)
 
     def _compare(self, grid, folds, data, loss, score) -> list[np.ndarray]:
         """Return scores, relative gaps and convergence, an array of shape (n_alphas, n_splits, 3) for each kernel."""
@@ -373,16 +426,21 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
             for alpha in alphas[: len(table)]
         ]
         params = [{"kernel": bound.kernel, "alpha": alpha} for bound, alpha, _ in candidates]
+        return candidates[self._choose_row(params, scores, gaps, [number for *_, number in candidates])][:2]
+
+    def _choose_row(self, params, scores, gaps, order) -> int:
+        """Store the comparison and return which candidate was chosen; ``order`` is that of the kernels."""
         name = type(self).__name__
         if self.refit == "best":
             best = best_candidate(scores, name)
         else:
-            best = most_regular_candidate(scores, [(alpha, number) for _, alpha, number in candidates], name)
+            regularity = [(row["alpha"], number) for row, number in zip(params, order, strict=True)]
+            best = most_regular_candidate(scores, regularity, name)
         self.cv_results_ = tabulate(params, scores, gaps)
         self.n_splits_ = scores.shape[1]
         self.best_index_, self.best_params_ = best, params[best]
         self.best_score_ = float(self.cv_results_["mean_test_score"][best])
-        return candidates[best][:2]
+        return best
 
     def _warm_start(self, problem):
         return None  # the last choice may have been another kernel
@@ -402,6 +460,11 @@ class _Rows(NamedTuple):
             X = take_columns(X, rows if columns is None else columns)
         weight = None if self.weight is None else take_rows(self.weight, rows)
         return _Rows(X, take_rows(self.y, rows), weight)
+
+
+def _each_split(search: KernelQuantileRegressorCV, name: str) -> np.ndarray:
+    """Return a column of the comparison, shape (n_candidates, n_splits)."""
+    return np.column_stack([search.cv_results_[f"split{index}_{name}"] for index in range(search.n_splits_)])
 
 
 def _negative_loss(model: KernelQuantileRegressor, X: Any, y: Any, weight: Any) -> float:

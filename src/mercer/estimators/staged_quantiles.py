@@ -7,21 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.shape import Residuals
 from mercer.interpolation import refine
-from mercer.kernels import Gaussian
 from mercer.measures import GaussLegendre
-from mercer.model_selection.quantile_scores import integrated_pinball
-from mercer.stages import ResidualLevels, Stages, learn_stages
+from mercer.stages import Stages, learn_stages
 
 __all__ = ["fit_stages", "staged_grid", "staged_quantiles"]
 
-#: rows from which on a shape is tried, and those that its λ is chosen from
-SHAPE_ROWS, SHAPE_CHOICE_ROWS = 50, 600
-#: λ that are tried for the shape, the first one first: the others if it is better than no shape at all
-FIRST_ALPHA, OTHER_ALPHAS = 0.1, (1.0, 0.01)
-#: relative gain in held-out loss below which the shape does not depend on x
-SHAPE_MARGIN = 0.005
-SHAPE_FOLDS = 3
 #: of more rows so many are learned from, drawn at random
 ALL_ROWS = 50_000
 #: the outermost level of predicted functions
@@ -59,11 +51,7 @@ def staged_grid(nodes: np.ndarray) -> np.ndarray:
 
 
 def fit_stages(
-    X: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    joint: Callable[[Gaussian, float], Any],
-    nodes: np.ndarray,
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, learn_shape: Callable[[Residuals], Any]
 ) -> tuple[Stages, Any]:
     """Learn all stages, and the joint model of the shape, None where it does not depend on x.
 
@@ -71,24 +59,16 @@ def fit_stages(
     ----------
     X, y, weight
         Rows, targets that are not all equal, and weights or None.
-    joint : callable (kernel, alpha) -> estimator
-        Makes the unfitted joint model of the shape.
-    nodes : array of shape (m,)
-        The levels that it is trained on.
+    learn_shape : callable Residuals -> estimator or None
+        Chooses and fits the joint model of the shape.
     """
     order = _canonical(X, y)
     X, y, weight = X[order], y[order], None if weight is None else weight[order]
     stages = learn_stages(X, y, weight)
-    if len(y) < SHAPE_ROWS:
-        return stages, None
     # pinball(y − f − σu) = σ·pinball(e − u): rows have the weight of their spread
     standard, sigma = stages.standardised()
-    features = stages.training_features(X, y)
-    share = sigma if weight is None else sigma * weight
-    kernel = Gaussian(0.5 / features.shape[1])
-    alpha = _choose_alpha(kernel, features, standard, share, joint, nodes)
-    shape = None if alpha is None else joint(kernel, alpha).fit(features, standard, sample_weight=share)
-    return stages, shape
+    rest = Residuals(stages.training_features(X, y), standard, sigma if weight is None else sigma * weight)
+    return stages, learn_shape(rest)
 
 
 def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -100,56 +80,3 @@ def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     size = np.sum(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
     order = np.lexsort([*X.T, size.round(6), y])
     return order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]
-
-
-def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | None:
-    """Return λ of the shape by held-out loss, None for a shape that does not depend on x."""
-    rows = np.random.default_rng(4).permutation(len(standard))[:SHAPE_CHOICE_ROWS]
-    features, standard, share = features[rows], standard[rows], share[rows]
-    if not _shape_depends(kernel(features, features), standard, share, nodes):
-        return None
-    fold = np.arange(len(rows)) % SHAPE_FOLDS
-    measure = np.full(len(nodes), 1 / len(nodes))
-
-    def loss(predict: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
-        losses = []
-        for k in range(SHAPE_FOLDS):
-            test = fold == k
-            predicted = predict(~test, test)
-            losses.append(
-                integrated_pinball(standard[test], predicted, nodes, measure, share[test]) * share[test].sum()
-            )
-        return float(np.sum(losses) / share.sum())
-
-    def constant(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        return np.tile(ResidualLevels.learn(standard[train], share[train])(nodes), (test.sum(), 1))
-
-    def shaped(alpha: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        def predict(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            model = joint(kernel, alpha).set_params(tol=2e-2)
-            return model.fit(features[train], standard[train], share[train]).predict_quantile(features[test], nodes)
-
-        return predict
-
-    unshaped = loss(constant)
-    losses = {FIRST_ALPHA: loss(shaped(FIRST_ALPHA))}
-    if losses[FIRST_ALPHA] < unshaped:
-        losses |= {alpha: loss(shaped(alpha)) for alpha in OTHER_ALPHAS}
-    best = min(losses, key=lambda alpha: losses[alpha])
-    return best if losses[best] < (1 - SHAPE_MARGIN) * unshaped else None
-
-
-def _shape_depends(K: np.ndarray, standard: np.ndarray, share: np.ndarray, nodes: np.ndarray) -> bool:
-    """Say whether rows alike in x are alike in the levels that they exceed: Σ_{i≠j} k(x_i, x_j)⟨g_i, g_j⟩ > 0.
-
-    g_i(θ) = θ − 1[e_i ≤ b(θ)], times the weight of the row, is the slope of the loss in h(x_i)(θ) at h = 0. Were the
-    shape the same everywhere the sum would be about 0 (the independence criterion of Gretton et al., 2005); if it is
-    below, no function of the space lowers the loss of rows that it was not learned from.
-    """
-    mean = share / share.sum()
-    slopes = share[:, None] * (nodes - (standard[:, None] <= ResidualLevels.learn(standard, share)(nodes)))
-    slopes -= share[:, None] * (slopes.sum(axis=0) / share.sum())
-    K = K - mean @ K
-    K = K - (K @ mean)[:, None]
-    np.fill_diagonal(K, 0.0)
-    return float(np.vdot(slopes, K @ slopes)) > 0
