@@ -1,33 +1,10 @@
-"""Warps: against SciPy's transform, their inverse, and what they do to skewed columns."""
+"""Warps: their inverse, what they do to skewed columns, and how they go on beyond the data."""
 
 import numpy as np
 import pytest
-from scipy.stats import skew, yeojohnson
+from scipy.stats import skew
 
 from mercer.stages import ColumnWarp, TargetWarp
-from mercer.stages.warps import likeliest_power, yeo_johnson, yeo_johnson_inverse, yeo_johnson_log_slope
-
-T = np.linspace(-3, 4, 41)
-
-
-@pytest.mark.parametrize("power", [-1.5, 0.0, 0.3, 1.0, 2.0, 3.5])
-def test_the_transform_is_that_of_scipy(power):
-    np.testing.assert_allclose(yeo_johnson(T, power), yeojohnson(T, lmbda=power), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("power", [0.0, 0.3, 1.0, 1.7, 2.0])
-def test_inverse_and_slope(power):
-    np.testing.assert_allclose(yeo_johnson_inverse(yeo_johnson(T, power), power), T, atol=1e-12)
-    slope = (yeo_johnson(T + 1e-6, power) - yeo_johnson(T - 1e-6, power)) / 2e-6
-    np.testing.assert_allclose(np.exp(yeo_johnson_log_slope(T, power)), slope, rtol=1e-6)
-    far = np.array([-40.0, 40.0])  # every number has a preimage: quantiles beyond the data have one
-    assert np.all(np.isfinite(yeo_johnson_inverse(far, power)))
-
-
-def test_the_likeliest_power_is_that_of_scipy():
-    t = np.random.default_rng(0).gamma(2.0, size=400)
-    t = (t - t.mean()) / t.std()
-    assert abs(likeliest_power(t, np.linspace(-3, 5, 801)) - yeojohnson(t)[1]) < 0.02
 
 
 def test_columns_lose_their_skewness_and_codes_stay_as_they_are():
@@ -74,3 +51,27 @@ def test_slopes_of_targets_differ_by_a_constant_from_the_derivative():
     step = 1e-6
     slope = (warp(y + step) - warp(y - step)) / (2 * step)
     np.testing.assert_allclose(np.log(slope) - warp.log_slope(y), -np.log(warp.scale[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize("skewed", [1, -1])
+def test_targets_far_beyond_the_data_go_on_straight(skewed):
+    y = skewed * np.exp(np.random.default_rng(0).normal(size=200))
+    warp = TargetWarp.learn(y, None, power=True)
+    assert abs(warp.power - 1) > 0.5  # not straight by itself
+    t = np.linspace(warp(y).min() - 3, warp(y).max() + 3, 601)
+    back = warp.inverse(t)
+    np.testing.assert_allclose(warp(back), t, atol=1e-10)
+    slope = np.diff(back)
+    assert np.all(slope > 0)
+    far = t[1:] > warp(y).max() + 0.52
+    np.testing.assert_allclose(slope[far], slope[far][0])
+    bent = (t[1:] < warp(y).max() + 0.5) & (t[:-1] > warp(y).max())
+    assert np.ptp(slope[bent]) > 0.01 * slope[bent].mean()
+    np.testing.assert_allclose(np.diff(np.log(slope)), 0, atol=0.02)  # without a kink
+    np.testing.assert_allclose(warp.log_slope(back[far.nonzero()[0]]), warp.log_slope(back[-1]))
+
+
+def test_a_location_that_is_too_large_is_not_made_larger_exponentially():
+    y = np.exp(np.random.default_rng(0).normal(size=200))
+    warp = TargetWarp.learn(y, None, power=True)
+    assert warp.inverse(warp(y).max() + 3) < 10 * y.max()

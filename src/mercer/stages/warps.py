@@ -6,60 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ColumnWarp", "TargetWarp", "yeo_johnson", "yeo_johnson_inverse"]
+from mercer.stages.powers import likeliest_power, yeo_johnson, yeo_johnson_inverse, yeo_johnson_log_slope
+
+__all__ = ["ColumnWarp", "TargetWarp"]
 
 #: a column with no more values than this is left as it is: a code, a count or a dummy
 FEW_VALUES = 10
-#: how far beyond the training range, in standard deviations, warped inputs may lie; further ones are moved there
-CLIP_MARGIN = 0.5
+#: how far beyond the training range, in standard deviations, warps hold: further inputs are moved there, and further
+#: targets go on along a straight line
+MARGIN = 0.5
 #: powers among which that of a column is chosen, and that of y; beyond 0 and 2 the range of y would be bounded
 COLUMN_POWERS, TARGET_POWERS = np.linspace(-3, 5, 33), np.linspace(0, 2, 21)
-#: rows from which a power is chosen
-POWER_ROWS = 500
-
-
-def yeo_johnson(t: np.ndarray, power: float) -> np.ndarray:
-    """Return the transform of Yeo and Johnson (2000): a power of 1 + t above 0, of 1 − t with 2 − power below.
-
-    Examples
-    --------
-    >>> yeo_johnson(np.array([-1.0, 0.0, 3.0]), 1.0)
-    array([-1.,  0.,  3.])
-    >>> yeo_johnson(np.array([0.0, 3.0]), 0.5)
-    array([0., 2.])
-    """
-    size = np.log1p(np.abs(t))
-    return np.where(t >= 0, _power_of(size, power), -_power_of(size, 2 - power))
-
-
-def _power_of(size: np.ndarray, power: float) -> np.ndarray:
-    return size if power == 0 else np.expm1(power * size) / power
-
-
-def yeo_johnson_inverse(u: np.ndarray, power: float) -> np.ndarray:
-    """Undo :func:`yeo_johnson`; for powers from 0 to 2, of any number."""
-    size = np.abs(u)
-    return np.where(u >= 0, _root_of(size, power), -_root_of(size, 2 - power))
-
-
-def _root_of(size: np.ndarray, power: float) -> np.ndarray:
-    return np.expm1(size if power == 0 else np.log1p(power * size) / power)
-
-
-def yeo_johnson_log_slope(t: np.ndarray, power: float) -> np.ndarray:
-    """Return the logarithm of the derivative in t."""
-    return np.where(t >= 0, power - 1, 1 - power) * np.log1p(np.abs(t))
-
-
-def likeliest_power(t: np.ndarray, powers: np.ndarray) -> float:
-    """Return the power after which values are most like Gaussian ones: maximum likelihood."""
-    t = t[np.linspace(0, len(t) - 1, min(len(t), POWER_ROWS)).round().astype(int)]
-    scores = [0.5 * len(t) * np.log(_variance(t, power)) - yeo_johnson_log_slope(t, power).sum() for power in powers]
-    return float(powers[int(np.argmin(scores))])
-
-
-def _variance(t: np.ndarray, power: float) -> float:
-    return max(float(np.var(yeo_johnson(t, power))), np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -117,7 +74,7 @@ class ColumnWarp:
         Z = (Z - second[0]) / second[1]
         centre, scale = (np.stack(pair) for pair in zip(first, second, strict=True))
         ends = np.stack([X.min(axis=0), X.max(axis=0)])
-        return cls(kept, chosen, centre, scale, Z.min(axis=0) - CLIP_MARGIN, Z.max(axis=0) + CLIP_MARGIN, ends)
+        return cls(kept, chosen, centre, scale, Z.min(axis=0) - MARGIN, Z.max(axis=0) + MARGIN, ends)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return warped columns."""
@@ -151,12 +108,18 @@ def _powered(Z: np.ndarray, powers: np.ndarray) -> np.ndarray:
 class TargetWarp:
     """Targets standardised, perhaps after a power transform: T, with its inverse and slope.
 
+    Half a standard deviation beyond the training range and further T goes on along its tangents. A sum of location and
+    spread that is a little too large is thus not made exponentially larger by T⁻¹: no row has said that the power
+    holds out there.
+
     Attributes
     ----------
     power : float
         The power of Yeo and Johnson, of standardised targets, in [0, 2]; 1 is linear.
     centre, scale : tuple of two floats
         What is taken off and divided by, before and after the power.
+    ends : array of shape (2,)
+        Standardised targets between which T is a power.
 
     Examples
     --------
@@ -164,11 +127,15 @@ class TargetWarp:
     >>> warp = TargetWarp.learn(y, None, power=True)
     >>> bool(np.allclose(warp.inverse(warp(y)), y))
     True
+    >>> far = warp.inverse(warp(y).max() + np.array([1.0, 2.0, 3.0]))
+    >>> bool(np.isclose(far[2] - far[1], far[1] - far[0]))
+    True
     """
 
     power: float
     centre: tuple[float, float]
     scale: tuple[float, float]
+    ends: np.ndarray
 
     @classmethod
     def learn(cls, y: np.ndarray, weight: np.ndarray | None, power: bool) -> TargetWarp:
@@ -176,23 +143,35 @@ class TargetWarp:
         first = _moments(y, weight)
         t = (y - first[0]) / first[1]
         chosen = likeliest_power(t, TARGET_POWERS) if power else 1.0
-        second = _moments(yeo_johnson(t, chosen), weight)
-        return cls(chosen, (first[0], second[0]), (first[1], second[1]))
+        bent = yeo_johnson(t, chosen)
+        second = _moments(bent, weight)
+        ends = np.array([bent.min() - MARGIN * second[1], bent.max() + MARGIN * second[1]])
+        return cls(chosen, (first[0], second[0]), (first[1], second[1]), yeo_johnson_inverse(ends, chosen))
 
     def __call__(self, y: np.ndarray) -> np.ndarray:
         """Return T(y)."""
-        t = yeo_johnson((y - self.centre[0]) / self.scale[0], self.power)
+        standard, inside = self._standard(y)
+        slope = np.exp(yeo_johnson_log_slope(inside, self.power))
+        t = yeo_johnson(inside, self.power) + slope * (standard - inside)
         return (t - self.centre[1]) / self.scale[1]
 
     def inverse(self, t: np.ndarray) -> np.ndarray:
         """Return y with T(y) = t."""
-        standard = yeo_johnson_inverse(t * self.scale[1] + self.centre[1], self.power)
+        bent = t * self.scale[1] + self.centre[1]
+        inside = np.clip(bent, *yeo_johnson(self.ends, self.power))
+        standard = yeo_johnson_inverse(inside, self.power)
+        standard = standard + (bent - inside) * np.exp(-yeo_johnson_log_slope(standard, self.power))
         return standard * self.scale[0] + self.centre[0]
 
     def log_slope(self, y: np.ndarray) -> np.ndarray:
         """Return log T′(y), but for a constant that is the same for all warps of the same targets."""
+        _, inside = self._standard(y)
+        return yeo_johnson_log_slope(inside, self.power) - np.log(self.scale[1])
+
+    def _standard(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return standardised targets, and the nearest ones between the ends."""
         standard = (y - self.centre[0]) / self.scale[0]
-        return yeo_johnson_log_slope(standard, self.power) - np.log(self.scale[1])
+        return standard, np.clip(standard, *self.ends)
 
 
 def _moments(y: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
