@@ -81,6 +81,32 @@ def test_table_of_groups(script):
     assert text.splitlines() == ["title", "     | paper", "   a | b", "--------", "   x | 1", "long |"]
 
 
+def test_table_5_1_counts_what_is_within_the_margin(script):
+    module = script("table_5_1")
+    best, margin, _ = min(module.PAPER["crabs"])  # 11 ± 1
+    runs = [
+        {"dataset": "crabs", "model": "default", "train": best + margin + shift, "whole": best, "seconds": 0.1}
+        for shift in (-0.5, 1.0)
+    ]
+    assert not module.within(runs, "crabs", "default", "train")
+    assert module.within(runs, "crabs", "default", "whole")
+    row = module.summary(runs, "crabs", ["default"])
+    assert (row["JQR"], row["IQR"]) == ("11±1", "13±3")
+    assert row["default, train"].endswith("*")
+    assert row["default, whole"] == "11.0±0.0 "
+
+
+@pytest.mark.parametrize("model", ["default", "joint"])
+def test_table_5_1_on_one_split(model, script):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    y = 5 + 3 * X[:, 0] + rng.normal(size=60)
+    run = script("table_5_1").one_split(("line", model, X, y, 0))
+    assert run["crossing"] == 0
+    assert run["relative_gap"] <= 1e-3
+    assert 30 < run["whole"] < 75  # of 145 for a constant
+
+
 def test_table_5_2(script):
     module = script("table_5_2")
     assert [module.unit_cost(cost) for cost in (-1, 0, 1)] == [0, 0.5, 1]

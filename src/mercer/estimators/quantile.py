@@ -167,7 +167,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     than 50 000 rows so many, drawn at random, are used). Levels are
     at the positions θ(n + 1) of residuals; beyond the outermost of them tails are exponential, with the mean excess of
     the outer tenth, and asking for such a level warns. Far from the rows σ grows with the variance of f. Inputs more
-    than half a standard deviation from the training range are moved there; more than two, that warns.
+    than half a standard deviation from the training range are moved there; more than two, that warns. Likewise T is a
+    power within half a standard deviation of the training range of y, and straight beyond.
 
     Beyond the outer nodes (0.0034 and 0.9966 by default) the joint quantile function is constant: nothing is
     extrapolated, and asking for such a level warns.
