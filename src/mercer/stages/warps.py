@@ -14,7 +14,7 @@ __all__ = ["ColumnWarp", "TargetWarp"]
 FEW_VALUES = 10
 #: how far beyond the training range, in standard deviations, warps hold: further inputs are moved there, and further
 #: targets go on along a straight line
-MARGIN = 0.5
+WARP_MARGIN = 0.5
 #: powers among which that of a column is chosen, and that of y; beyond 0 and 2 the range of y would be bounded
 COLUMN_POWERS, TARGET_POWERS = np.linspace(-3, 5, 33), np.linspace(0, 2, 21)
 
@@ -74,7 +74,7 @@ class ColumnWarp:
         Z = (Z - second[0]) / second[1]
         centre, scale = (np.stack(pair) for pair in zip(first, second, strict=True))
         ends = np.stack([X.min(axis=0), X.max(axis=0)])
-        return cls(kept, chosen, centre, scale, Z.min(axis=0) - MARGIN, Z.max(axis=0) + MARGIN, ends)
+        return cls(kept, chosen, centre, scale, Z.min(axis=0) - WARP_MARGIN, Z.max(axis=0) + WARP_MARGIN, ends)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return warped columns."""
@@ -145,7 +145,7 @@ class TargetWarp:
         chosen = likeliest_power(t, TARGET_POWERS) if power else 1.0
         bent = yeo_johnson(t, chosen)
         second = _moments(bent, weight)
-        ends = np.array([bent.min() - MARGIN * second[1], bent.max() + MARGIN * second[1]])
+        ends = np.array([bent.min() - WARP_MARGIN * second[1], bent.max() + WARP_MARGIN * second[1]])
         return cls(chosen, (first[0], second[0]), (first[1], second[1]), yeo_johnson_inverse(ends, chosen))
 
     def __call__(self, y: np.ndarray) -> np.ndarray:
