@@ -18,7 +18,7 @@ LEVELS = np.array([0.01, 0.05, 0.1, 0.5])
 
 
 def outliers(detector, rows):
-    return np.mean(detector.decision_functions(rows, LEVELS) < 0, axis=0)
+    return np.mean(detector.predict_at(rows, LEVELS) < 0, axis=0)
 
 
 def near(fractions, n):
@@ -76,7 +76,7 @@ def test_rows_far_away_are_outliers_however_narrow_the_kernel():
     X = rng.normal(size=(30, 1)) * rng.choice([0.1, 3.0], size=(30, 1))
     detector = LevelSetDetector(Gaussian(2.0)).fit(X)
     assert np.all(detector.offset_ > 0)
-    assert np.all(detector.decision_functions([[100.0]], LEVELS) < 0)
+    assert np.all(detector.predict_at([[100.0]], LEVELS) < 0)
 
 
 def test_weights_and_the_order_of_rows():

@@ -425,7 +425,7 @@ def test_level_one_is_a_level(detector):
     np.testing.assert_allclose(display.train, [0.5, 1.0], atol=0.03)
 
     class Cone:
-        def decision_functions(self, X, levels):
+        def predict_at(self, X, levels):
             return 1.5 - np.asarray(levels) - np.hypot(*np.transpose(X))[:, None]
 
     rows = [[-1.0, -1.0], [1.0, 1.0], [0.0, 0.1]]

@@ -46,9 +46,9 @@ class Wave(BaseEstimator):
         return True
 
     def predict(self, X):
-        return self.predict_function(X, self.grid_)
+        return self.predict_at(X, self.grid_)
 
-    def predict_function(self, X, points):
+    def predict_at(self, X, points):
         values = np.asarray(X)[:, :1] * np.sin(np.ravel(points))
         return values if self.p is None else values[..., None] + np.arange(self.p)
 
@@ -222,7 +222,7 @@ def test_curves_that_are_refused(waves):
     for values, message in refused:
         with pytest.raises(DataError, match=f"CurvesDisplay: .*{message}"):
             CurvesDisplay.from_estimator(model, X, values)
-    with pytest.raises(UnsupportedError, match="KernelRidge has no method predict_function"):
+    with pytest.raises(UnsupportedError, match="KernelRidge has no method predict_at"):
         CurvesDisplay.from_estimator(KernelRidge().fit(X, Y), X, [(grid, row) for row in Y])
     with pytest.raises(DataError, match="9 curves and 2 names"):
         CurvesDisplay.from_predictions(Y, Y, names=["a", "b"])
@@ -389,7 +389,7 @@ class Morph(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return True
 
-    def predict_function(self, X, points):
+    def predict_at(self, X, points):
         return np.asarray(X)[:, None, :] * (1 + np.asarray(points)[None, :, :1])
 
 
@@ -467,7 +467,7 @@ def test_faces_that_are_refused(face):
     for draw, message in refused:
         with pytest.raises(DataError, match=message):
             draw()
-    with pytest.raises(UnsupportedError, match="SVR has no method predict_function"):
+    with pytest.raises(UnsupportedError, match="SVR has no method predict_at"):
         FaceMorphDisplay.from_estimator(SVR(), face, [[0, 0]])
 
 
@@ -489,7 +489,7 @@ def test_curves_of_a_functional_regressor(curves):
     pairs = [(data.grid[::2], row[::2]) for row in data.Y]
     scattered = FunctionalRegressor("gaussian", output_kernel="gaussian", alpha=1e-2).fit(data.X, pairs)
     display = CurvesDisplay.from_estimator(scattered, data.X, pairs)
-    fitted = scattered.predict_function(data.X, data.grid[::2])
+    fitted = scattered.predict_at(data.X, data.grid[::2])
     np.testing.assert_allclose(display.errors, np.sqrt(np.mean((data.Y[:, ::2] - fitted) ** 2, axis=1)))
     np.testing.assert_allclose(display.grid, scattered.grid_)
 

@@ -378,6 +378,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self._warn_of_levels(levels)
         return self._quantiles(X, levels)
 
+    def predict_at(self, X, levels):
+        """Return :meth:`predict_quantile`, under the name that all estimators have for values at several θ."""
+        return self.predict_quantile(X, levels)
+
     def _quantiles(self, X, levels: np.ndarray):
         if self.rearranged_:
             return self.predict_function(X)(levels)

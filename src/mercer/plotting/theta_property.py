@@ -66,7 +66,7 @@ class ThetaPropertyDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``decision_functions(X, levels)`` as :class:`~mercer.estimators.LevelSetDetector` has it, also
+            Fitted, with ``predict_at(X, levels)`` as :class:`~mercer.estimators.LevelSetDetector` has it, also
             at the end of a Pipeline.
         X : array-like of shape (n_samples, n_features)
             The training rows.
@@ -78,7 +78,7 @@ class ThetaPropertyDisplay:
             Of a new figure by default.
         """
         if levels is None:
-            last, _ = reach(estimator, X, "decision_functions")
+            last, _ = reach(estimator, X, "predict_at")
             levels = trained_levels(last)
             if levels is None:
                 allowed = f"given, as {type(last).__name__} does not tell which it was trained on"
@@ -112,5 +112,5 @@ class ThetaPropertyDisplay:
 
 def _outliers(estimator, X, levels) -> np.ndarray:
     """Return the fraction of outliers among rows at each level."""
-    last, inner = reach(estimator, X, "decision_functions")
-    return np.mean(to_numpy(last.decision_functions(inner, levels)) < 0, axis=0)
+    last, inner = reach(estimator, X, "predict_at")
+    return np.mean(to_numpy(last.predict_at(inner, levels)) < 0, axis=0)
