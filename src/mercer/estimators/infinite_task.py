@@ -165,7 +165,8 @@ class InfiniteTaskEstimator(CertifiedEstimator):
 
         Within ``box_`` functions rise, and a fall is rounding: a running maximum over θ takes it away.
         """
-        inside = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
+        grid = to_numpy(self.grid_)
+        inside = np.clip(theta, grid[0], grid[-1])
         distinct, column = np.unique(inside, return_inverse=True)  # equal θ have equal values, to the last digit
         points = distinct[:, None]
         values = self.expansion_.evaluate(X, points) + self.intercept_function_.evaluate(points)[None, :]
