@@ -93,7 +93,7 @@ def device(array: Array) -> Any:
 
 
 def is_traced(array: Array) -> bool:
-    """Say whether this stands for values that are not there yet: in ``jax.jit`` and ``jax.grad`` arrays have no device."""
+    """Say whether this stands for values that are not there yet: within ``jax.jit``, arrays have no device."""
     return compat.is_jax_array(array) and device(array) is None
 
 
