@@ -183,6 +183,9 @@ def test_curves_from_predictions_and_names(waves):
     display = CurvesDisplay.from_predictions(Y, np.zeros_like(Y), grid=grid, names=names, n_worst=1)
     np.testing.assert_allclose(display.errors, rms(Y, grid))
     assert texts(display.labels_) == [f"city {np.argmax(display.errors)}"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("θ", "y(θ)")
+    said = CurvesDisplay.from_predictions(Y, Y, grid=grid, theta_name="day", target_name="temperature").ax_
+    assert (said.get_xlabel(), said.get_ylabel()) == ("day", "temperature")
     plain = CurvesDisplay.from_predictions(Y, Y, n_worst=0)
     np.testing.assert_array_equal(plain.errors, 0)
     assert plain.labels_ == []
@@ -302,6 +305,8 @@ def test_robustness_profile_says_how_much_is_gained():
     assert texts(display.labels_) == ["κ = 1, −25 %", "ridge"]
     worse = RobustnessProfileDisplay([1.0], [1.1], ridge_error=1.0, name="ν").plot()
     assert texts(worse.labels_) == ["ν = 1, +10 %", "ridge"]
+    same = RobustnessProfileDisplay([1.0], [1.0 + 3e-11], ridge_error=1.0).plot()
+    assert texts(same.labels_) == ["κ = 1, no gain", "ridge"]
     alone = RobustnessProfileDisplay([1.0, 0.5], [1.1, 1.0]).plot()
     assert alone.ridge_ is None
     assert texts(alone.labels_) == ["κ = 0.5"]
