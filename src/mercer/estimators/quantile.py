@@ -332,7 +332,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
         self.stages_ = self.shape_ = None
-        vars(self).pop("relevance_", None)  # of an earlier fit, in stages
+        self.__dict__.pop("relevance_", None)  # of an earlier fit, in stages
         return super()._store(X, bound, problem, result, centre, columns)
 
     def _evaluate(self, X, theta):

@@ -55,7 +55,8 @@ def unit_square(ax: Axes, diagonal: str, n: int | None, shares: str) -> tuple[An
     """
     (line,) = ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    band, named = None, {diagonal: line}
+    band: Any = None
+    named: dict[str, Any] = {diagonal: line}
     if n is not None:
         between = np.linspace(0, 1, 201)
         band = ax.fill_between(between, *binomial_band(between, n), color=GREY, alpha=0.22, linewidth=0)
