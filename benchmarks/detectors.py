@@ -91,7 +91,7 @@ def measure(draw: Draw, seed: int, calibration: str | None) -> np.ndarray:
     start = time.process_time()
     detector = LevelSetDetector(calibration=calibration).fit(X)
     seconds = time.process_time() - start
-    outliers = np.mean(detector.decision_functions(new, LEVELS) < 0, axis=0)
+    outliers = np.mean(detector.predict_at(new, LEVELS) < 0, axis=0)
     scores = detector.score_samples(np.concatenate([new, odd]))
     area = roc_auc_score(np.arange(len(scores)) < len(new), scores)
     return np.r_[outliers, area, seconds]
@@ -105,7 +105,7 @@ def large(n: int) -> None:
         start = time.process_time()
         detector = LevelSetDetector().fit(rng.normal(size=(n, d)))
         seconds = time.process_time() - start
-        outliers = np.mean(detector.decision_functions(new, LEVELS) < 0, axis=0)
+        outliers = np.mean(detector.predict_at(new, LEVELS) < 0, axis=0)
         print(f"n = {n}, d = {d}: {seconds:.0f} s, outliers {np.round(outliers, 4)}", flush=True)
 
 

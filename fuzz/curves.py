@@ -129,7 +129,7 @@ class Curves(Family):
         found = {"predict": model.predict(X), "score": model.score(case.X, case.y)}
         if model.layout_.located and model.measure_.points.shape[1] == 1:
             nodes = model.measure_.points[:, 0]
-            found["predict_function"] = model.predict_function(X, rng.uniform(nodes.min(), nodes.max(), size=4))
+            found["predict_at"] = model.predict_at(X, rng.uniform(nodes.min(), nodes.max(), size=4))
         for name, values in found.items():
             if not all_finite(values):
                 yield Finding("not finite", "", name)

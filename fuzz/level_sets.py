@@ -98,7 +98,7 @@ class LevelSets(Family):
         dual = -np.sum(eta * repaired * (K @ sections(repaired)[1])) / 2 - price(repaired)
         predicted = None
         if not model.nested and not model.kernel_.pairwise:
-            values = long(model.decision_functions(fit, model.measure_.points[:, 0]))
+            values = long(model.predict_at(fit, model.measure_.points[:, 0]))
             predicted = objective(values + long(model.offset_) - t)
         primal = objective(h - t)
         null = np.mean(np.diag(K)) * eta.sum() / 2

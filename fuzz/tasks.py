@@ -374,4 +374,4 @@ class Costs(Tasks):
         return [long(-1), long(0), long(1)]
 
     def values(self, model, X, theta):
-        return model.predict_function(X, theta)
+        return model.predict_at(X, theta)

@@ -70,7 +70,7 @@ def _number(text: str) -> bool:
 
 def outliers(detector, X: np.ndarray, levels: np.ndarray = LEVELS) -> np.ndarray:
     """Return the fraction of outliers at each level."""
-    return np.mean(detector.decision_functions(X, levels) < 0, axis=0)
+    return np.mean(detector.predict_at(X, levels) < 0, axis=0)
 
 
 def theta_property(name: str, X: np.ndarray, n_splits: int, axes, report: Report) -> list[dict]:
@@ -114,7 +114,7 @@ def theta_property(name: str, X: np.ndarray, n_splits: int, axes, report: Report
 
 def returns(detector, X: np.ndarray) -> int:
     """Return how many points are outliers at some level and inliers at a greater one: 0 if the sets are nested."""
-    inlier = detector.decision_functions(X, np.unique(detector.measure_.locations)) >= 0
+    inlier = detector.predict_at(X, np.unique(detector.measure_.locations)) >= 0
     return int(np.sum(np.any(np.diff(inlier.astype(int), axis=1) > 0, axis=1)))
 
 

@@ -151,7 +151,7 @@ def test_level_sets_read_and_count(script, tmp_path):
     np.testing.assert_array_equal(module.read(tmp_path, "Wilt"), [[1, 2.5], [3, 4]])
 
     class Detector:
-        def decision_functions(self, X, levels):
+        def predict_at(self, X, levels):
             return X[:, :1] - levels
 
     found = module.outliers(Detector(), np.array([[0.0], [0.5], [1.0], [1.0]]), np.array([0.2, 0.8]))
@@ -162,7 +162,7 @@ def test_points_that_leave_level_sets_and_return(script):
     class Detector:
         measure_ = Points([0.1, 0.5, 0.9]).build()
 
-        def decision_functions(self, X, levels):
+        def predict_at(self, X, levels):
             return X
 
     values = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, -1.0, 0.0], [-1.0, -1.0, -1.0]])

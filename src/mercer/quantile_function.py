@@ -8,7 +8,7 @@ import array_api_compat as compat
 import numpy as np
 
 from mercer._params import check_number, read_numbers
-from mercer.backend import as_like, clip, device, namespace, to_numpy
+from mercer.backend import as_like, clip, device, holds, namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 
 __all__ = ["QuantileFunction", "check_levels"]
@@ -155,7 +155,7 @@ class QuantileFunction:
                 f"QuantileFunction.cdf: y must have {len(self)} rows, one for each function; got shape "
                 f"{tuple(y.shape)}. Pass a number, or an array of shape ({len(self)},) or ({len(self)}, k)."
             )
-        if bool(xp.any(xp.isnan(flat))):
+        if holds(xp.any(xp.isnan(flat)), unknown=False):
             raise DataError("QuantileFunction.cdf: y must not contain NaN.")
         columns = [_cdf(self.values, self.levels, flat[:, j : j + 1]) for j in range(flat.shape[1])]
         answer = xp.stack(columns, axis=1) if columns else xp.zeros_like(flat)

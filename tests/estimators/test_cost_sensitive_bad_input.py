@@ -88,7 +88,7 @@ def test_a_cost_that_is_refused(model, cost):
 @pytest.mark.parametrize("costs", [0, 1.0, -0.1, [0.5, 2], [0.5, np.nan], [], [[0.5]], "all", None, [None]])
 def test_costs_that_are_refused(model, costs):
     with pytest.raises(MercerError, match=r"CostSensitiveClassifier: costs must be .*\(0, 1\)"):
-        model.predict_function(X, costs)
+        model.predict_at(X, costs)
     if costs is not None:  # then they are those of the grid
         with pytest.raises(MercerError, match=r"CostSensitiveClassifier: costs must be .*\(0, 1\)"):
             model.operating_curve(X, Y, costs)
@@ -113,7 +113,7 @@ def test_operating_curves_that_are_refused(model, y, weight, message):
 
 @pytest.mark.parametrize("new", [X[:, :1], changed(X, (0, 0), np.nan), X[0], X[:0], sparse.csr_matrix(X)])
 def test_new_inputs_that_are_refused(model, new):
-    for call in (model.predict, model.decision_function, lambda new: model.predict_function(new, 0.5)):
+    for call in (model.predict, model.decision_function, lambda new: model.predict_at(new, 0.5)):
         with pytest.raises(MercerError):
             call(new)
 
@@ -123,7 +123,7 @@ def test_predicting_before_fitting():
     for call in (
         lambda: fresh.predict(X),
         lambda: fresh.decision_function(X),
-        lambda: fresh.predict_function(X, 0.5),
+        lambda: fresh.predict_at(X, 0.5),
         lambda: fresh.operating_curve(X, Y),
         lambda: fresh.score(X, Y),
     ):
@@ -179,16 +179,16 @@ def test_inputs_that_say_nothing():
     model = classifier(measure=Points([0.1, 0.2, 0.8, 0.9])).fit(np.ones((10, 2)), [0] * 7 + [1] * 3)
     assert model.predict(np.ones((1, 2)), cost=0.2).tolist() == [0]  # 0.2·3 < 0.8·7
     assert model.predict(np.ones((1, 2)), cost=0.8).tolist() == [1]  # 0.8·3 > 0.2·7
-    assert np.all(np.isfinite(model.predict_function(np.zeros((1, 2)), [0.01, 0.5])))
+    assert np.all(np.isfinite(model.predict_at(np.zeros((1, 2)), [0.01, 0.5])))
 
 
 def test_one_row_in_both_classes():
     model = classifier().fit([[0.0], [0.0], [1.0]], [0, 1, 1])
-    assert np.all(np.isfinite(model.predict_function([[0.0]], [0.1, 0.9])))
+    assert np.all(np.isfinite(model.predict_at([[0.0]], [0.1, 0.9])))
 
 
 def test_a_fit_that_does_not_converge_says_so():
     with pytest.warns(ConvergenceWarning, match="tol = 1e-08 was not reached"):
         model = classifier(solver="admm", tol=1e-8, max_iter=3).fit(X, Y)
     assert model.status_ == "max_iter"
-    assert np.all(np.isfinite(model.predict_function(X, [0.1, 0.9])))
+    assert np.all(np.isfinite(model.predict_at(X, [0.1, 0.9])))

@@ -43,7 +43,7 @@ def test_clone_and_parameters():
 def test_pickle():
     model = classifier().fit(X, np.where(Y, "yes", "no"))
     twin = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(twin.predict_function(NEW, COSTS), model.predict_function(NEW, COSTS))
+    np.testing.assert_array_equal(twin.predict_at(NEW, COSTS), model.predict_at(NEW, COSTS))
     np.testing.assert_array_equal(twin.predict(NEW, cost=0.9), model.predict(NEW, cost=0.9))
 
 
@@ -105,7 +105,7 @@ def test_weights_through_cross_validation():
 def test_data_frames():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["a", "b"], index=range(5, 45))
-    expected = classifier().fit(X, Y).predict_function(NEW, COSTS)
+    expected = classifier().fit(X, Y).predict_at(NEW, COSTS)
     for labels in (
         pd.Series(Y, index=range(40)),
         pd.Series(Y).map({0: "no", 1: "yes"}),
@@ -113,7 +113,7 @@ def test_data_frames():
         pd.Series(Y, dtype="boolean").astype(bool),
     ):
         model = classifier().fit(frame, labels)
-        found = model.predict_function(pd.DataFrame(NEW, columns=["a", "b"]), COSTS)
+        found = model.predict_at(pd.DataFrame(NEW, columns=["a", "b"]), COSTS)
         np.testing.assert_allclose(found, expected)
         own = pd.Series(np.linspace(0.1, 0.9, 40), index=frame.index)
         np.testing.assert_array_equal(model.predict(frame, cost=own), model.predict(frame, cost=own.to_numpy()))
@@ -126,8 +126,8 @@ def test_precomputed():
     kernel, weight = Gaussian(3.0), np.where(np.arange(40) % 5, 1.0, 0.0)
     direct = classifier(kernel, tol=1e-6).fit(X, Y, weight)
     model = classifier("precomputed", tol=1e-6).fit(kernel(X), Y, weight)
-    found = model.predict_function(kernel(NEW, X), COSTS)
-    np.testing.assert_allclose(found, direct.predict_function(NEW, COSTS), atol=5e-3)
+    found = model.predict_at(kernel(NEW, X), COSTS)
+    np.testing.assert_allclose(found, direct.predict_at(NEW, COSTS), atol=5e-3)
     folds = StratifiedKFold(3)
     np.testing.assert_array_equal(
         cross_val_predict(classifier("precomputed"), kernel(X), Y, cv=folds),
@@ -162,7 +162,7 @@ def test_other_arrays_give_the_same(noncrossing, weighted):
     assert type(there.classes_) is type(x)
     own = np.linspace(0.1, 0.9, len(NEW))
     for got, wanted in (
-        (there.predict_function(new, COSTS), here.predict_function(NEW, COSTS)),
+        (there.predict_at(new, COSTS), here.predict_at(NEW, COSTS)),
         (there.decision_function(new, 0.3), here.decision_function(NEW, 0.3)),
         (there.predict(new, 0.3), here.predict(NEW, 0.3)),
         (there.decision_function(new, xp.asarray(own)), here.decision_function(NEW, own)),

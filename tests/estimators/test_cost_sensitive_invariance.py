@@ -22,7 +22,7 @@ def classifier(kernel=None, **settings):
 
 
 def decisions(X, y, weight=None, **settings):
-    return classifier(**settings).fit(X, y, weight).predict_function(NEW, COSTS)
+    return classifier(**settings).fit(X, y, weight).predict_at(NEW, COSTS)
 
 
 @pytest.mark.parametrize("alpha", [1e-2, "auto"])
@@ -49,8 +49,8 @@ def test_swapped_labels_are_reflected_costs(noncrossing, alpha):
     assert y.mean() != 0.5
     one, other = classifier(**settings).fit(x, y), classifier(**settings).fit(x, 1 - y)
     assert other.alpha_ == pytest.approx(one.alpha_, rel=1e-12)
-    found = other.predict_function(NEW, 1 - COSTS)
-    np.testing.assert_allclose(found, -one.predict_function(NEW, COSTS), atol=1e-3 if alpha != "auto" else 1e-2)
+    found = other.predict_at(NEW, 1 - COSTS)
+    np.testing.assert_allclose(found, -one.predict_at(NEW, COSTS), atol=1e-3 if alpha != "auto" else 1e-2)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_labels_are_names(names):
     names = np.asarray(names)
     model, plain = classifier().fit(X, names[Y]), classifier().fit(X, Y)
     np.testing.assert_array_equal(model.classes_, names)
-    np.testing.assert_array_equal(model.predict_function(NEW, COSTS), plain.predict_function(NEW, COSTS))
+    np.testing.assert_array_equal(model.predict_at(NEW, COSTS), plain.predict_at(NEW, COSTS))
     for cost in COSTS:
         np.testing.assert_array_equal(model.predict(NEW, cost=cost), names[plain.predict(NEW, cost)])
     assert model.predict(NEW).dtype == names.dtype
@@ -79,7 +79,7 @@ def test_who_is_positive_is_a_choice(names):
     second = classifier(pos_label=names[1]).fit(X, names[Y])
     np.testing.assert_array_equal(first.classes_, names)
     assert (first.pos_label_, second.pos_label_) == tuple(names.tolist())
-    np.testing.assert_array_equal(first.predict_function(NEW, COSTS), swapped.predict_function(NEW, COSTS))
+    np.testing.assert_array_equal(first.predict_at(NEW, COSTS), swapped.predict_at(NEW, COSTS))
     np.testing.assert_array_equal(first.decision_function(NEW, 0.8), -swapped.decision_function(NEW, 0.8))
     np.testing.assert_array_equal(first.predict(NEW, 0.8), names[1 - swapped.predict(NEW, 0.8)])
     assert np.mean(first.predict(NEW, 0.8) == names[0]) > np.mean(second.predict(NEW, 0.8) == names[0]) + 0.1
@@ -101,9 +101,7 @@ def test_the_unit_of_columns_does_not_matter_by_default():
     model = classifier(alpha="auto").fit(X * scale, Y)
     expected = classifier(alpha="auto").fit(X, Y)
     assert model.alpha_ == pytest.approx(expected.alpha_)
-    np.testing.assert_allclose(
-        model.predict_function(NEW * scale, COSTS), expected.predict_function(NEW, COSTS), atol=1e-3
-    )
+    np.testing.assert_allclose(model.predict_at(NEW * scale, COSTS), expected.predict_at(NEW, COSTS), atol=1e-3)
 
 
 def test_alpha_auto_is_that_of_balanced_classes_but_for_a_factor():
@@ -123,21 +121,21 @@ def test_alpha_auto_is_that_of_balanced_classes_but_for_a_factor():
 def test_beyond_the_outer_costs_nothing_is_extrapolated():
     for noncrossing in (None, "rearrange"):
         model = classifier(noncrossing=noncrossing).fit(X, Y)
-        found = model.predict_function(NEW, [0.001, 0.1, 0.9, 0.999])
+        found = model.predict_at(NEW, [0.001, 0.1, 0.9, 0.999])
         np.testing.assert_array_equal(found[:, 0], found[:, 1])
         np.testing.assert_array_equal(found[:, 2], found[:, 3])
 
 
 def test_all_ways_of_asking_agree():
     model = classifier().fit(X, Y)
-    together = model.predict_function(NEW, COSTS)
+    together = model.predict_at(NEW, COSTS)
     assert together.shape == (len(NEW), len(COSTS))
     for j, cost in enumerate(COSTS):
         np.testing.assert_allclose(model.decision_function(NEW, cost), together[:, j], rtol=1e-12)
         np.testing.assert_array_equal(model.predict(NEW, cost), together[:, j] > 0)
     np.testing.assert_array_equal(model.decision_function(NEW), model.decision_function(NEW, cost=0.5))
     np.testing.assert_array_equal(model.predict(NEW), model.predict(NEW, 0.5))
-    np.testing.assert_allclose(model.predict_function(NEW, 0.3)[:, 0], together[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(model.predict_at(NEW, 0.3)[:, 0], together[:, 1], rtol=1e-12)
 
 
 def test_the_parameter_is_the_cost_that_is_not_given():
@@ -183,16 +181,16 @@ def test_rearranged_decisions_increase_with_the_cost():
     settings = WILD | {"tol": 1e-3}
     free = classifier(**settings).fit(X, Y)
     sorted_ = classifier(noncrossing="rearrange", **settings).fit(X, Y)
-    assert np.min(np.diff(free.predict_function(NEW, grid))) < -0.05  # else this would show nothing
-    assert np.min(np.diff(sorted_.predict_function(NEW, grid))) > -1e-12
+    assert np.min(np.diff(free.predict_at(NEW, grid))) < -0.05  # else this would show nothing
+    assert np.min(np.diff(sorted_.predict_at(NEW, grid))) > -1e-12
     curve, crossing = sorted_.operating_curve(NEW, TARGET), free.operating_curve(NEW, TARGET)
     np.testing.assert_array_equal(curve.costs, sorted_.grid_)
     assert np.all(np.diff(curve.sensitivity) >= 0)
     assert np.all(np.diff(curve.specificity) <= 0)
     assert np.any(np.diff(crossing.sensitivity) < 0)
     # sorting is all that happens: on the grid, each row keeps its values
-    values = free.predict_function(NEW, free.grid_)
-    np.testing.assert_allclose(sorted_.predict_function(NEW, free.grid_), np.sort(values, axis=1), atol=1e-9)
+    values = free.predict_at(NEW, free.grid_)
+    np.testing.assert_allclose(sorted_.predict_at(NEW, free.grid_), np.sort(values, axis=1), atol=1e-9)
 
 
 def test_the_operating_curve_is_that_of_the_predictions():

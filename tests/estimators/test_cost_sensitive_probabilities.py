@@ -25,7 +25,7 @@ def fitted(**settings):
 
 
 def sign_changes(model):
-    return np.sum(np.diff(model.predict_function(NEW, model.grid_) > 0, axis=1), axis=1)
+    return np.sum(np.diff(model.predict_at(NEW, model.grid_) > 0, axis=1), axis=1)
 
 
 @pytest.mark.parametrize("settings", [CALM, WILD], ids=["calm", "wild"])
@@ -35,7 +35,7 @@ def test_shares_of_costs_are_counted(settings):
     changes = sign_changes(model)
     assert (changes.max() > 2) == (settings is WILD)
     costs = (np.arange(20_000) + 0.5) / 20_000
-    counted = np.mean(model.predict_function(NEW, costs) > 0, axis=1)
+    counted = np.mean(model.predict_at(NEW, costs) > 0, axis=1)
     low, high = (1 - model.grid_[-1]) / 2, 1 - model.grid_[0] / 2
     found = model.predict_proba(NEW)
     np.testing.assert_allclose(found[:, 1], np.clip(counted, low, high), atol=1e-3)
@@ -61,7 +61,7 @@ def test_decisions_that_change_once_are_those_of_the_probabilities():
     once = sign_changes(model) <= 1
     assert once.mean() > 0.9
     probability = model.predict_proba(NEW)[once, 1]
-    decisions = model.predict_function(NEW[once], model.grid_) > 0
+    decisions = model.predict_at(NEW[once], model.grid_) > 0
     clear = np.abs(probability[:, None] - (1 - model.grid_)) > 1e-12
     np.testing.assert_array_equal(decisions[clear], (probability[:, None] > 1 - model.grid_)[clear])
 
@@ -70,7 +70,7 @@ def test_where_nothing_was_learned_it_is_the_middle():
     model = fitted(alpha=1e-3, measure=Points([0.4]))
     np.testing.assert_allclose(model.predict_proba(NEW)[:, 1], np.where(model.predict(NEW) == 1, 0.8, 0.3))
     model = fitted(alpha=1e-3, measure=Points([0.1, 0.5, 0.8]))
-    found, decisions = model.predict_proba(NEW)[:, 1], model.predict_function(NEW, model.grid_) > 0
+    found, decisions = model.predict_proba(NEW)[:, 1], model.predict_at(NEW, model.grid_) > 0
     np.testing.assert_allclose(found[decisions.all(axis=1)], 0.95)
     np.testing.assert_allclose(found[~decisions.any(axis=1)], 0.1)
     assert decisions.all(axis=1).any()

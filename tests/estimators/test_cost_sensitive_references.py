@@ -35,7 +35,7 @@ def test_the_tiny_problem_of_the_specification():
         [0.181645, 0.859350, 1.0],
         [0.417237, 1.0, 1.0],
     ]
-    np.testing.assert_allclose(model.predict_function(x, theta), expected, atol=2e-5)
+    np.testing.assert_allclose(model.predict_at(x, theta), expected, atol=2e-5)
     np.testing.assert_array_equal(model.predict(x, cost=0.1), [-1, -1, 1, 1])
     np.testing.assert_array_equal(model.predict(x), [1, 1, 1, 1])
     np.testing.assert_array_equal(model.classes_, [-1, 1])
@@ -81,13 +81,13 @@ def test_the_joint_model_is_that_of_cvxpy(loss, intercept, weighted):
     ).fit(x, y, s)
     assert model.objective_ == pytest.approx(value, rel=1e-7)
     assert model.objective_ - model.dual_gap_ <= value * (1 + 1e-8)
-    np.testing.assert_allclose(model.predict_function(x, theta), H + b, atol=3e-4)
+    np.testing.assert_allclose(model.predict_at(x, theta), H + b, atol=3e-4)
     # between the nodes: h by its kernel, b by interpolation; beyond them: constant
     costs = np.array([0.05, 0.3, 0.6, 0.95])
     inside = np.clip(costs, 0.15, 0.8)
     C = np.linalg.solve(k_X(x), H) @ np.linalg.inv(k_T(theta[:, None]))
     expected = k_X(NEW, x) @ C @ k_T(theta[:, None], inside[:, None]) + np.interp(inside, theta, b)
-    np.testing.assert_allclose(model.predict_function(NEW, costs), expected, atol=2e-3)
+    np.testing.assert_allclose(model.predict_at(NEW, costs), expected, atol=2e-3)
 
 
 def test_costs_from_minus_one_to_one_give_the_same_model():
@@ -107,4 +107,4 @@ def test_costs_from_minus_one_to_one_give_the_same_model():
         Gaussian(0.7), output_kernel=Gaussian(5.0), alpha=0.05, measure=Points((prime + 1) / 2, w), tol=1e-9
     ).fit(x, y)
     assert model.objective_ == pytest.approx(value, rel=1e-7)
-    np.testing.assert_allclose(model.predict_function(x, (prime + 1) / 2), H.value + b.value, atol=1e-3)
+    np.testing.assert_allclose(model.predict_at(x, (prime + 1) / 2), H.value + b.value, atol=1e-3)

@@ -50,7 +50,7 @@ def test_strict_arrays_give_the_same(Y, settings, weighted):
     new = xp.asarray(NEW)
     pairs = {
         "predict": (there.predict(new), here.predict(NEW)),
-        "predict_function": (there.predict_function(new, POINTS), here.predict_function(NEW, POINTS)),
+        "predict_at": (there.predict_at(new, POINTS), here.predict_at(NEW, POINTS)),
         "predict_derivative": (there.predict_derivative(new, POINTS), here.predict_derivative(NEW, POINTS)),
         "intercept_": (there.intercept_, here.intercept_),
         "grid_": (there.grid_, here.grid_),

@@ -223,9 +223,9 @@ def test_gram_matrices_that_are_refused(targets, gram, message):
 
 def test_questions_to_a_model_that_are_refused():
     model = regressor().fit(X, Y)
-    refused("2 coordinates|1 coordinates", lambda: model.predict_function(X, [[0.1, 0.2]]))
-    refused("points must be finite", lambda: model.predict_function(X, [np.nan]))
-    refused("points must be finite", lambda: model.predict_function(X, []))
+    refused("2 coordinates|1 coordinates", lambda: model.predict_at(X, [[0.1, 0.2]]))
+    refused("points must be finite", lambda: model.predict_at(X, [np.nan]))
+    refused("points must be finite", lambda: model.predict_at(X, []))
     refused("points must hold numbers", lambda: model.predict_derivative(X, ["a"]))
     refused("2 features", lambda: model.predict(X[:, :1]))
     refused("inconsistent numbers", lambda: model.score(X, Y[:5]))
@@ -234,7 +234,7 @@ def test_questions_to_a_model_that_are_refused():
     refused("NaN only", lambda: model.score(X, np.nan * Y))
     refused("requires y", lambda: model.score(X, None))
     refused("non-negative", lambda: model.score(X, Y, -np.ones(N)))
-    for ask in ("predict", "predict_function", "predict_derivative"):
+    for ask in ("predict", "predict_at", "predict_derivative"):
         with pytest.raises(NotFittedError):
             getattr(regressor(), ask)(X, *([] if ask == "predict" else [[0.1]]))
 

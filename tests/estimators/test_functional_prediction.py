@@ -44,8 +44,8 @@ def test_prediction_on_the_grid_is_that_of_its_points(observations, representati
     model = fitted(observations, representation=representation, fit_intercept=intercept)
     on_grid = model.predict(NEW)
     assert on_grid.shape == (5, len(model.grid_)) == (5, 101 if observations == "scattered" else M)
-    np.testing.assert_allclose(model.predict_function(NEW, model.grid_), on_grid, atol=1e-10)
-    np.testing.assert_allclose(model.predict_function(NEW, model.grid_[[3]]), on_grid[:, [3]], atol=1e-10)
+    np.testing.assert_allclose(model.predict_at(NEW, model.grid_), on_grid, atol=1e-10)
+    np.testing.assert_allclose(model.predict_at(NEW, model.grid_[[3]]), on_grid[:, [3]], atol=1e-10)
 
 
 @pytest.mark.parametrize("observations", ["grid", "scattered"])
@@ -54,7 +54,7 @@ def test_prediction_on_the_grid_is_that_of_its_points(observations, representati
 def test_derivatives_are_difference_quotients(observations, representation, intercept):
     model = fitted(observations, representation=representation, fit_intercept=intercept)
     points, step = np.array([0.05, 0.31, 0.77, 0.9]), 1e-6
-    quotient = (model.predict_function(NEW, points + step) - model.predict_function(NEW, points - step)) / (2 * step)
+    quotient = (model.predict_at(NEW, points + step) - model.predict_at(NEW, points - step)) / (2 * step)
     np.testing.assert_allclose(model.predict_derivative(NEW, points), quotient, atol=2e-4)
 
 
@@ -67,7 +67,7 @@ def test_curves_in_space_have_derivatives_and_shapes_of_their_own():
     ):
         assert model.predict(NEW).shape == (5, len(model.grid_), 3)
         points, step = np.array([0.22, 0.6]), 1e-6
-        ahead, behind = (model.predict_function(NEW, points + d) for d in (step, -step))
+        ahead, behind = (model.predict_at(NEW, points + d) for d in (step, -step))
         assert ahead.shape == (5, 2, 3)
         np.testing.assert_allclose(model.predict_derivative(NEW, points), (ahead - behind) / (2 * step), atol=2e-4)
 
@@ -75,19 +75,19 @@ def test_curves_in_space_have_derivatives_and_shapes_of_their_own():
 def test_between_nodes_h_follows_the_kernel_and_b_straight_lines():
     model, points = fitted(), np.array([0.2, 0.5, 0.99])
     h = Gaussian(4.0)(NEW, X) @ model.dual_coef_ @ Gaussian(3.0)(GRID[:, None], points[:, None])
-    np.testing.assert_allclose(model.predict_function(NEW, points), h + np.interp(points, GRID, model.intercept_))
+    np.testing.assert_allclose(model.predict_at(NEW, points), h + np.interp(points, GRID, model.intercept_))
 
 
 def test_extrapolation_is_an_explicit_choice():
     for observations in ("grid", "scattered"):
         model = fitted(observations)
-        for method in (model.predict_function, model.predict_derivative):
+        for method in (model.predict_at, model.predict_derivative):
             with pytest.raises(DataError, match=r"from \[0.0\] to \[1.0\]. Pass extrapolate=True"):
                 method(NEW, [0.5, 1.01])
             assert np.all(np.isfinite(method(NEW, [-1.0, 2.0], extrapolate=True)))
-    far = fitted().predict_function(NEW, [1e3], extrapolate=True)
+    far = fitted().predict_at(NEW, [1e3], extrapolate=True)
     np.testing.assert_allclose(far, np.full((5, 1), fitted().intercept_[-1]))  # h is gone, b stays
-    np.testing.assert_array_equal(fitted("grid", fit_intercept=False).predict_function(NEW, [1e3], extrapolate=True), 0)
+    np.testing.assert_array_equal(fitted("grid", fit_intercept=False).predict_at(NEW, [1e3], extrapolate=True), 0)
 
 
 def test_points_without_derivatives_or_without_a_grid():
@@ -95,7 +95,7 @@ def test_points_without_derivatives_or_without_a_grid():
         fitted(output_kernel=Laplacian(3.0)).predict_derivative(NEW, [0.5])
     mere = regressor(grid=None, output_kernel=None).fit(X, CURVES)
     np.testing.assert_array_equal(mere.grid_, np.arange(M))
-    for method in (mere.predict_function, mere.predict_derivative):
+    for method in (mere.predict_at, mere.predict_derivative):
         with pytest.raises(UnsupportedError, match="Pass grid="):
             method(NEW, [0.5])
 
@@ -105,8 +105,8 @@ def test_the_grid_of_scattered_curves():
     np.testing.assert_array_equal(default.grid_, np.linspace(0, 1, 101))
     given = regressor(grid=[-0.5, 0.3, 1.5]).fit(X, OWN)  # asked for by the user
     np.testing.assert_array_equal(given.grid_, [-0.5, 0.3, 1.5])
-    np.testing.assert_allclose(given.predict(NEW)[:, 1:2], default.predict_function(NEW, [0.3]))
-    np.testing.assert_allclose(given.predict_function(NEW, [-0.5, 1.5]), given.predict(NEW)[:, [0, 2]])
+    np.testing.assert_allclose(given.predict(NEW)[:, 1:2], default.predict_at(NEW, [0.3]))
+    np.testing.assert_allclose(given.predict_at(NEW, [-0.5, 1.5]), given.predict(NEW)[:, [0, 2]])
     rule = regressor(grid=Points([0.1, 0.9])).fit(X, OWN)
     np.testing.assert_array_equal(rule.grid_, [0.1, 0.9])
 
@@ -128,12 +128,12 @@ def test_points_in_the_plane_with_missing_ones():
     np.testing.assert_array_equal(model.grid_, EMOTIONS)
     np.testing.assert_allclose(model.measure_.weights, 1 / 6)
     assert model.score(X, Y) > 0.8
-    between = model.predict_function(NEW, [[0.2, 0.3]])
+    between = model.predict_at(NEW, [[0.2, 0.3]])
     assert between.shape == (5, 1, 2)
     np.testing.assert_allclose(between[:, 0, 0], np.cos(NEW[:, 0] + 0.5), atol=0.25)
-    np.testing.assert_allclose(model.predict_function(NEW, EMOTIONS), model.predict(NEW), atol=1e-9)
+    np.testing.assert_allclose(model.predict_at(NEW, EMOTIONS), model.predict(NEW), atol=1e-9)
     with pytest.raises(DataError, match="range of what was observed"):
-        model.predict_function(NEW, [[2.0, 0.0]])
+        model.predict_at(NEW, [[2.0, 0.0]])
     with pytest.raises(UnsupportedError, match="derivatives are for curves over an interval"):
         model.predict_derivative(NEW, [[0.0, 0.0]])
 
@@ -191,7 +191,7 @@ def test_score_of_scattered_curves(shared):
     model = fitted("scattered")
     jitter = np.random.default_rng(5)
     own = OWN if shared else [(np.clip(t + 0.05 * jitter.normal(size=len(t)), 0, 1), y) for t, y in OWN]
-    error = sum(np.mean((y - model.predict_function(x[None], t)[0]) ** 2) for (t, y), x in zip(own, X, strict=True))
+    error = sum(np.mean((y - model.predict_at(x[None], t)[0]) ** 2) for (t, y), x in zip(own, X, strict=True))
     points, values = (np.concatenate(part) for part in zip(*own, strict=True))
     share = np.concatenate([np.full(len(t), 1 / len(t)) for t, _ in own])
     if shared:
@@ -209,7 +209,7 @@ def test_score_of_scattered_curves(shared):
 def test_scattered_scores_on_a_shared_grid_are_those_of_the_grid():
     model = fitted("scattered")
     shared = [(GRID, row) for row in CURVES]
-    residuals = CURVES - model.predict_function(X, GRID)
+    residuals = CURVES - model.predict_at(X, GRID)
     expected = 1 - np.sum(residuals**2) / np.sum((CURVES - CURVES.mean(axis=0)) ** 2)
     assert model.score(X, shared) == pytest.approx(expected)
     assert 0.6 < fitted().score(X, OWN) < 1  # a fit on a grid is scored on them just so
@@ -248,7 +248,7 @@ def test_outlying_curves_are_saturated(geometry, observations):
     assert geometry == "pointwise" or len(model.saturated_) < N  # a point of a curve is soon beyond κ
     inliers = np.delete(np.arange(N), [7, 11])
     ridge = FunctionalRegressor(grid=grid).fit(X, targets)
-    errors = [np.mean((m.predict_function(X[inliers], GRID) - CURVES[inliers]) ** 2) for m in (model, ridge)]
+    errors = [np.mean((m.predict_at(X[inliers], GRID) - CURVES[inliers]) ** 2) for m in (model, ridge)]
     assert errors[0] < 0.2 * errors[1]
     assert ridge.saturated_.tolist() == []
 
@@ -328,14 +328,14 @@ def test_scattered_on_the_same_points_is_the_grid(geometry, kind):
     settings = {"loss": kind if kind == "square" else kind(0.2, geometry), "fit_intercept": False}
     pairs = regressor(grid=None, **settings).fit(X, [(GRID, y, WEIGHTS) for y in CURVES])
     grid = regressor(**settings).fit(X, CURVES)
-    np.testing.assert_allclose(pairs.predict_function(NEW, GRID), grid.predict(NEW), atol=1e-4)
+    np.testing.assert_allclose(pairs.predict_at(NEW, GRID), grid.predict(NEW), atol=1e-4)
     assert pairs.objective_ == pytest.approx(grid.objective_, rel=1e-6)
 
 
 def test_scattered_with_holes_is_the_grid_with_holes():
     pairs = regressor(grid=None, fit_intercept=False).fit(X, [(GRID, y, WEIGHTS) for y in HOLES])
     grid = regressor(fit_intercept=False).fit(X, HOLES)
-    np.testing.assert_allclose(pairs.predict_function(NEW, GRID), grid.predict(NEW), atol=1e-4)
+    np.testing.assert_allclose(pairs.predict_at(NEW, GRID), grid.predict(NEW), atol=1e-4)
     # weights that sum to less than 1 mean the same λ
     assert pairs.alpha_ == grid.alpha_
     assert pairs.objective_ == pytest.approx(grid.objective_, rel=1e-6)

@@ -176,7 +176,7 @@ def test_scattered_curves(index, representation, case):
     model = regressor(loss=LOSSES[index], representation=basis, fit_intercept=intercept, output_matrix=matrix).fit(
         X, Y, s
     )
-    found = model.predict_function(X, theta).reshape(N, len(theta), p)[rows, np.arange(len(theta))]
+    found = model.predict_at(X, theta).reshape(N, len(theta), p)[rows, np.arange(len(theta))]
     check(model, value, H, found - (model.intercept_ if intercept else 0))
 
 
@@ -213,7 +213,7 @@ def test_printed_values(loss, Y, value, between, row, expected):
     assert model.objective_ == pytest.approx(value, abs=1e-8)
     np.testing.assert_allclose(model.predict(T4_X)[row], expected, atol=2e-6)
     if between is not None:
-        assert model.predict_function([[0.5]], [0.25])[0, 0] == pytest.approx(between, abs=2e-6)
+        assert model.predict_at([[0.5]], [0.25])[0, 0] == pytest.approx(between, abs=2e-6)
 
 
 @pytest.mark.parametrize(

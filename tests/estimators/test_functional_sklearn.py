@@ -146,7 +146,7 @@ def test_data_frames():
 def test_copies_predict_the_same(copied, Y, settings):
     model = regressor(**settings).fit(X, Y)
     twin = copied(model)
-    np.testing.assert_array_equal(twin.predict_function(NEW, [0.3]), model.predict_function(NEW, [0.3]))
+    np.testing.assert_array_equal(twin.predict_at(NEW, [0.3]), model.predict_at(NEW, [0.3]))
     assert twin.score(X, Y) == model.score(X, Y)
     assert twin.kernel_ == model.kernel_
 

@@ -170,7 +170,7 @@ def test_level_sets(press, settings):
     detector = LevelSetDetector(measure=Points([0.1, 0.3, 0.5]), tol=SMALL_TOL, **settings)
     model = stops(lambda: detector.fit(X))
     if not settings:  # the fractions hold however early the solver stops
-        fractions = np.mean(model.decision_functions(X, [0.1, 0.3, 0.5]) < 0, axis=0)
+        fractions = np.mean(model.predict_at(X, [0.1, 0.3, 0.5]) < 0, axis=0)
         assert np.all(fractions <= np.array([0.1, 0.3, 0.5]) + 1e-12)
 
 

@@ -18,7 +18,7 @@ LEVELS = np.array([0.01, 0.05, 0.1, 0.5])
 
 
 def outliers(detector, rows):
-    return np.mean(detector.decision_functions(rows, LEVELS) < 0, axis=0)
+    return np.mean(detector.predict_at(rows, LEVELS) < 0, axis=0)
 
 
 def near(fractions, n):
@@ -76,7 +76,7 @@ def test_rows_far_away_are_outliers_however_narrow_the_kernel():
     X = rng.normal(size=(30, 1)) * rng.choice([0.1, 3.0], size=(30, 1))
     detector = LevelSetDetector(Gaussian(2.0)).fit(X)
     assert np.all(detector.offset_ > 0)
-    assert np.all(detector.decision_functions([[100.0]], LEVELS) < 0)
+    assert np.all(detector.predict_at([[100.0]], LEVELS) < 0)
 
 
 def test_weights_and_the_order_of_rows():
@@ -129,12 +129,14 @@ def test_quantiles_of_new_values_have_their_probability():
         assert np.array_equal(new_quantiles(values, np.ones(n), np.full(2000, 1e-9)), values.min(axis=0))
 
 
-def test_a_new_weight_is_that_of_the_typical_row():
-    values = np.array([[1.0], [2.0], [3.0]])
-    twice = new_quantiles(values, np.array([2.0, 2.0, 2.0]), np.array([0.5]))
-    assert twice == new_quantiles(values, np.ones(3), np.array([0.5])) == 2
-    heavy = new_quantiles(values, np.array([1.0, 1.0, 8.0]), np.array([10 / 16.6]))
-    assert heavy == pytest.approx(3)
+def test_weights_count_as_far_as_they_differ_and_values_may_be_reflected():
+    values, levels = np.array([[1.0], [2.0], [3.0]]), np.array([0.45])
+    twice = new_quantiles(values, np.array([2.0, 2.0, 2.0]), levels)
+    assert twice == pytest.approx(new_quantiles(values, np.ones(3), levels))
+    assert twice == pytest.approx(1.8)
+    weight = np.array([1.0, 1.0, 8.0])
+    assert new_quantiles(values, weight, levels) > twice  # most of the mass is at 3
+    assert new_quantiles(-values, weight, 1 - levels) == pytest.approx(-new_quantiles(values, weight, levels))
 
 
 # --- Ctrl-C

@@ -43,7 +43,7 @@ def detector():
 @pytest.mark.parametrize("kernel", [None, "laplacian", Gaussian(20.0)])
 def test_the_fraction_of_training_outliers_is_the_level(kernel):
     fitted = optimum(kernel, measure=TWENTY).fit(X)
-    values = fitted.decision_functions(X, LEVELS)
+    values = fitted.predict_at(X, LEVELS)
     on_the_boundary = np.abs(values) <= 1e-8
     outliers = np.mean(values < 0, axis=0)
     assert np.all(outliers <= LEVELS + 1e-12)
@@ -54,10 +54,10 @@ def test_the_fraction_of_training_outliers_is_the_level(kernel):
 def test_the_default_levels_are_exact_and_those_between_them_nearly():
     detector = optimum().fit(X)
     nodes = detector.measure_.locations
-    outliers = np.mean(detector.decision_functions(X, nodes) < 0, axis=0)
+    outliers = np.mean(detector.predict_at(X, nodes) < 0, axis=0)
     assert np.max(np.abs(outliers - nodes)) <= 0.02
     between = (nodes[1:] + nodes[:-1]) / 2
-    outliers = np.mean(detector.decision_functions(X, between) < 0, axis=0)
+    outliers = np.mean(detector.predict_at(X, between) < 0, axis=0)
     assert np.max(np.abs(outliers - between)) <= 0.03
     assert detector.measure_.weights.sum() == pytest.approx(1)
 
@@ -65,7 +65,7 @@ def test_the_default_levels_are_exact_and_those_between_them_nearly():
 def test_the_fraction_of_new_outliers_is_near_the_level():
     rng = np.random.default_rng(1)
     fitted = LevelSetDetector(measure=TWENTY).fit(rng.normal(size=(500, 2)))
-    outliers = np.mean(fitted.decision_functions(rng.normal(size=(2000, 2)), LEVELS) < 0, axis=0)
+    outliers = np.mean(fitted.predict_at(rng.normal(size=(2000, 2)), LEVELS) < 0, axis=0)
     assert np.mean(np.abs(outliers - LEVELS)) <= 0.03
     scores = fitted.score_samples(rng.normal(size=(2000, 2)))
     assert np.mean(scores < 0.3) == pytest.approx(0.3, abs=0.05)
@@ -76,9 +76,7 @@ def test_weights_count_as_repetitions():
     weighted = LevelSetDetector(measure=FEW).fit(X, sample_weight=weight)
     repeated = LevelSetDetector(measure=FEW).fit(np.repeat(X, weight, axis=0))
     assert len(weighted.X_fit_) == 200
-    assert weighted.decision_functions(NEW, [0.05, 0.5]) == pytest.approx(
-        repeated.decision_functions(NEW, [0.05, 0.5]), abs=1e-10
-    )
+    assert weighted.predict_at(NEW, [0.05, 0.5]) == pytest.approx(repeated.predict_at(NEW, [0.05, 0.5]), abs=1e-10)
     keep = weight > 0
     problem = level_set_problem(Dense(weighted.kernel_(X[keep])), weighted.measure_, weight[keep])
     exact = LevelPath(tol=1e-9).solve(problem)
@@ -109,7 +107,7 @@ def test_one_level_is_the_one_class_svm(nu):
 
 def test_a_constant_output_kernel_has_one_function_and_nested_sets():
     fitted = optimum(output_kernel="constant", coupling=0.1, measure=FEW, tol=1e-5).fit(X)
-    values = fitted.decision_functions(NEW, [0.05, 0.2, 0.5, 0.9])
+    values = fitted.predict_at(NEW, [0.05, 0.2, 0.5, 0.9])
     assert np.allclose(np.diff(values, axis=1), -np.diff(fitted.offset_))
     assert np.all(np.diff(fitted.offset_) > 0)
     doubled = optimum(output_kernel="constant", coupling=1.2, measure=FEW, tol=1e-5).fit(X)
@@ -126,7 +124,7 @@ def test_coupling_evaluates_the_output_kernel_between_levels():
 
 
 def test_levels_between_trained_ones_are_linear_without_coupling(detector):
-    low, middle, high = detector.decision_functions(NEW, [0.2, 0.235, 0.25]).T
+    low, middle, high = detector.predict_at(NEW, [0.2, 0.235, 0.25]).T
     assert middle == pytest.approx(0.3 * low + 0.7 * high, abs=1e-12)
 
 
@@ -171,7 +169,7 @@ def test_nested_sets_are_nested_and_consistent(settings):
     measure = GaussLegendre(12, stats.uniform(0.015, 0.97))
     plain = optimum(Gaussian(2.0), measure=measure, **settings).fit(rows)
     nested = optimum(Gaussian(2.0), measure=measure, nested=True, **settings).fit(rows)
-    raw, values = plain.decision_functions(new, levels), nested.decision_functions(new, levels)
+    raw, values = plain.predict_at(new, levels), nested.predict_at(new, levels)
     assert np.any(np.diff((raw >= 0).astype(int), axis=1) > 0)  # or the data would not be adversarial
     assert np.all(np.diff(values, axis=1) <= 1e-15)
     assert np.all(values >= raw - 1e-15)
@@ -186,7 +184,7 @@ def test_nested_sets_are_nested_and_consistent(settings):
 def test_scores_are_the_largest_levels_of_inliers(detector):
     scores = detector.score_samples(NEW)
     fine = np.linspace(0.01, 0.99, 981)
-    inlier = detector.decision_functions(NEW, fine) >= 0
+    inlier = detector.predict_at(NEW, fine) >= 0
     within = inlier.any(axis=1)
     brute = fine[len(fine) - 1 - np.argmax(inlier[:, ::-1], axis=1)]
     assert np.max(np.abs(scores - brute)[within]) <= 1.01e-3
@@ -231,7 +229,7 @@ def test_the_smallest_coupling_keeps_the_fractions():
     rows = np.random.default_rng(1).normal(size=(60, 2))
     fitted = optimum(coupling=5.3e-8).fit(rows)
     nodes = fitted.measure_.locations
-    assert np.all(np.mean(fitted.decision_functions(rows, nodes) < 0, axis=0) <= nodes + 1e-12)
+    assert np.all(np.mean(fitted.predict_at(rows, nodes) < 0, axis=0) <= nodes + 1e-12)
 
 
 def test_progress_is_reported_on_request(capsys):
@@ -254,7 +252,7 @@ def test_small_and_odd_data_give_finite_models(rows, settings):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted = LevelSetDetector(**settings).fit(rows)
-    assert np.all(np.isfinite(fitted.decision_functions(rows, fitted.grid_)))
+    assert np.all(np.isfinite(fitted.predict_at(rows, fitted.grid_)))
     assert np.all(np.isfinite(fitted.score_samples(rows)))
 
 
@@ -358,7 +356,7 @@ def test_bad_gram_matrices_are_refused():
         (np.nan, r"in \(0, 1\]"),
         ("low", r"in \(0, 1\]"),
         ("0.05", r"in \(0, 1\]"),
-        ([0.1, 0.2], "decision_functions takes several"),
+        ([0.1, 0.2], "predict_at takes several"),
         (0.001, "from 0.01 to 0.99"),
         (0.001, r"add such levels to Points, for instance Points\(\[0.001"),
         (1.0, "from 0.01 to 0.99"),
@@ -372,7 +370,7 @@ def test_bad_levels_are_refused(detector, method, level, message):
 
 def test_bad_prediction_input_is_refused(detector):
     with pytest.raises(MercerError, match="levels must be"):
-        detector.decision_functions(X, [])
+        detector.predict_at(X, [])
     with pytest.raises(MercerError, match="expecting 2 features"):
         detector.score_samples(np.ones((3, 5)))
     with pytest.raises(MercerError, match="NaN"):

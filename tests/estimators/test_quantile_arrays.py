@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelQuantileRegressor
 from mercer.backend import to_numpy
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Gaussian
 from mercer.measures import Points
 
@@ -66,6 +66,16 @@ def test_the_default_solver_for_other_arrays_reaches_the_same_model():
     assert type(here.solver_) is not type(there.solver_)
     found = to_numpy(there.predict_quantile(xp.asarray(NEW), LEVELS))
     np.testing.assert_allclose(found, here.predict_quantile(NEW, LEVELS), atol=1e-4)
+
+
+def test_stages_are_for_numpy():
+    xp = strict()
+    x, y = xp.asarray(X), xp.asarray(Y)
+    model = KernelQuantileRegressor(measure=Points([0.1, 0.5, 0.9]), tol=0.1).fit(x, y)
+    assert model.stages_ is None
+    assert type(model.predict(x)) is type(x)
+    with pytest.raises(UnsupportedError, match=r"stages='separate' works on NumPy arrays only.*stages='joint'"):
+        KernelQuantileRegressor(stages="separate").fit(x, y)
 
 
 def test_alpha_auto_on_other_arrays():

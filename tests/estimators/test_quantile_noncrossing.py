@@ -138,7 +138,7 @@ def test_decisions_rise_to_the_last_digit(noncrossing):
     y = np.where(x[:, 0] + rng.normal(size=16) > 0, 1, 0)
     model = CostSensitiveClassifier(noncrossing=noncrossing, tol=0.1, measure=GaussLegendre(5)).fit(x, y)
     costs = np.sort(np.concatenate([rng.uniform(1e-6, 1 - 1e-6, size=2000), 0.4 + 1e-15 * np.arange(200)]))
-    assert np.all(np.diff(model.predict_function(x, costs), axis=1) >= 0)
+    assert np.all(np.diff(model.predict_at(x, costs), axis=1) >= 0)
 
 
 def test_a_guarantee_that_is_not_optimal_holds_and_says_so(monkeypatch):
@@ -405,10 +405,10 @@ def test_decisions_rise_with_the_cost(name):
     settings = {"kernel": Gaussian(40.0), "alpha": 1e-3, "measure": THREE, "tol": 2e-2, "crossing_penalty": 10.0}
     costs = np.linspace(0.01, 0.99, 500)
     inside = box(X, 81)
-    free = CostSensitiveClassifier(**settings).fit(X, labels).predict_function(inside, costs)
+    free = CostSensitiveClassifier(**settings).fit(X, labels).predict_at(inside, costs)
     model = CostSensitiveClassifier(noncrossing=name, **settings).fit(X, labels)
     assert model.relative_gap_ <= 2e-2
-    found = model.predict_function(inside, costs)
+    found = model.predict_at(inside, costs)
     before, after = np.diff(free, axis=1).min(), np.diff(found, axis=1).min()
     assert before < -1e-4
     assert after >= (-1e-9 if name == "guarantee" else 0.5 * before)

@@ -42,7 +42,7 @@ def test_round_trip_on_a_grid(skfda):
     assert found.domain_range == ((-1.0, 25.0),)
     assert model.score(X, Y) == plain.score(X, CURVES)
     assert model.score(X, Y, np.arange(1.0, N + 1)) == plain.score(X, CURVES, np.arange(1.0, N + 1))
-    np.testing.assert_array_equal(model.predict_function(NEW, [3.3]), plain.predict_function(NEW, [3.3]))
+    np.testing.assert_array_equal(model.predict_at(NEW, [3.3]), plain.predict_at(NEW, [3.3]))
     # an array is taken to be on the grid of the fit
     assert model.score(X, CURVES) == plain.score(X, CURVES)
     # predictions are curves to fit on
@@ -108,7 +108,7 @@ def test_curves_in_a_basis(skfda):
 def test_scores_on_another_grid_are_taken_there(skfda):
     model = FunctionalRegressor().fit(X, skfda.FDataGrid(CURVES, GRID))
     other = GRID[2:6] + 0.7
-    values = model.predict_function(X, other)
+    values = model.predict_at(X, other)
     assert model.score(X, skfda.FDataGrid(values, other)) == pytest.approx(1)
     assert model.score(X, skfda.FDataGrid(values, other + 3)) < 0.99
     refused = skfda.FDataGrid(CURVES, GRID)[:0]
@@ -162,7 +162,7 @@ def test_bases(skfda, name):
     )
     assert model.score(X, CURVES) > 0.8
     points, step = np.array([3.5, 11.0]), 1e-5
-    ahead, behind = (model.predict_function(NEW, points + d) for d in (step, -step))
+    ahead, behind = (model.predict_at(NEW, points + d) for d in (step, -step))
     np.testing.assert_allclose(model.predict_derivative(NEW, points), (ahead - behind) / (2 * step), atol=1e-5)
 
 

@@ -208,6 +208,32 @@ def test_calibration_shows_shares_below_quantiles(quantiles):
     assert QuantileCalibrationDisplay([0.5], [0.4]).plot().band_ is None
 
 
+def test_displays_of_targets_say_what_these_are_called(quantiles):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    model, X, y = quantiles
+    for display, axis in ((QuantileCalibrationDisplay, "y"), (PITDisplay, "x"), (QuantileFanDisplay, "y")):
+        drawn = {
+            "rent": display.from_estimator(model, X, pd.Series(y, name="rent")),
+            "price": display.from_estimator(model, X, pl.Series("price", y)),
+            "euros": display.from_estimator(model, X, pd.Series(y, name="rent"), target_name="euros"),
+        }
+        for name, each in drawn.items():
+            assert name in getattr(each.ax_, f"get_{axis}label")()
+        unnamed = [display.from_estimator(model, X, targets) for targets in (y, pd.Series(y), pl.Series(y))]
+        assert len({getattr(each.ax_, f"get_{axis}label")() for each in unnamed}) == 1
+    quantile = model.predict_quantile(X, [0.5])
+    named = QuantileCalibrationDisplay.from_predictions(pd.Series(y, name="rent"), quantile, [0.5])
+    assert named.ax_.get_ylabel() == "share of rent below the θ-quantile"
+
+
+def test_diagonals_and_bands_are_named():
+    band = QuantileCalibrationDisplay([0.5], [0.4], n_samples=20).plot()
+    assert labels(band.legend_.get_texts()) == ["calibrated", "95 % of shares if calibrated"]
+    assert labels(QuantileCalibrationDisplay([0.5], [0.4]).plot().legend_.get_texts()) == ["calibrated"]
+    theta = ThetaPropertyDisplay([0.1], [0.1], [0.2], n_test=30).plot()
+    assert labels(theta.legend_.get_texts()) == ["as asked", "95 % of new fractions if as asked"]
+
+
 def test_calibration_refuses_other_shapes():
     with pytest.raises(DataError, match=r"\(3, 2\); got \(2, 3\)"):
         QuantileCalibrationDisplay.from_predictions(np.zeros(3), np.zeros((2, 3)), [0.2, 0.8])
@@ -425,7 +451,7 @@ def test_level_one_is_a_level(detector):
     np.testing.assert_allclose(display.train, [0.5, 1.0], atol=0.03)
 
     class Cone:
-        def decision_functions(self, X, levels):
+        def predict_at(self, X, levels):
             return 1.5 - np.asarray(levels) - np.hypot(*np.transpose(X))[:, None]
 
     rows = [[-1.0, -1.0], [1.0, 1.0], [0.0, 0.1]]

@@ -46,9 +46,9 @@ class Wave(BaseEstimator):
         return True
 
     def predict(self, X):
-        return self.predict_function(X, self.grid_)
+        return self.predict_at(X, self.grid_)
 
-    def predict_function(self, X, points):
+    def predict_at(self, X, points):
         values = np.asarray(X)[:, :1] * np.sin(np.ravel(points))
         return values if self.p is None else values[..., None] + np.arange(self.p)
 
@@ -183,6 +183,9 @@ def test_curves_from_predictions_and_names(waves):
     display = CurvesDisplay.from_predictions(Y, np.zeros_like(Y), grid=grid, names=names, n_worst=1)
     np.testing.assert_allclose(display.errors, rms(Y, grid))
     assert texts(display.labels_) == [f"city {np.argmax(display.errors)}"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("θ", "y(θ)")
+    said = CurvesDisplay.from_predictions(Y, Y, grid=grid, theta_name="day", target_name="temperature").ax_
+    assert (said.get_xlabel(), said.get_ylabel()) == ("day", "temperature")
     plain = CurvesDisplay.from_predictions(Y, Y, n_worst=0)
     np.testing.assert_array_equal(plain.errors, 0)
     assert plain.labels_ == []
@@ -222,7 +225,7 @@ def test_curves_that_are_refused(waves):
     for values, message in refused:
         with pytest.raises(DataError, match=f"CurvesDisplay: .*{message}"):
             CurvesDisplay.from_estimator(model, X, values)
-    with pytest.raises(UnsupportedError, match="KernelRidge has no method predict_function"):
+    with pytest.raises(UnsupportedError, match="KernelRidge has no method predict_at"):
         CurvesDisplay.from_estimator(KernelRidge().fit(X, Y), X, [(grid, row) for row in Y])
     with pytest.raises(DataError, match="9 curves and 2 names"):
         CurvesDisplay.from_predictions(Y, Y, names=["a", "b"])
@@ -302,6 +305,8 @@ def test_robustness_profile_says_how_much_is_gained():
     assert texts(display.labels_) == ["κ = 1, −25 %", "ridge"]
     worse = RobustnessProfileDisplay([1.0], [1.1], ridge_error=1.0, name="ν").plot()
     assert texts(worse.labels_) == ["ν = 1, +10 %", "ridge"]
+    same = RobustnessProfileDisplay([1.0], [1.0 + 3e-11], ridge_error=1.0).plot()
+    assert texts(same.labels_) == ["κ = 1, no gain", "ridge"]
     alone = RobustnessProfileDisplay([1.0, 0.5], [1.1, 1.0]).plot()
     assert alone.ridge_ is None
     assert texts(alone.labels_) == ["κ = 0.5"]
@@ -389,7 +394,7 @@ class Morph(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return True
 
-    def predict_function(self, X, points):
+    def predict_at(self, X, points):
         return np.asarray(X)[:, None, :] * (1 + np.asarray(points)[None, :, :1])
 
 
@@ -467,7 +472,7 @@ def test_faces_that_are_refused(face):
     for draw, message in refused:
         with pytest.raises(DataError, match=message):
             draw()
-    with pytest.raises(UnsupportedError, match="SVR has no method predict_function"):
+    with pytest.raises(UnsupportedError, match="SVR has no method predict_at"):
         FaceMorphDisplay.from_estimator(SVR(), face, [[0, 0]])
 
 
@@ -489,7 +494,7 @@ def test_curves_of_a_functional_regressor(curves):
     pairs = [(data.grid[::2], row[::2]) for row in data.Y]
     scattered = FunctionalRegressor("gaussian", output_kernel="gaussian", alpha=1e-2).fit(data.X, pairs)
     display = CurvesDisplay.from_estimator(scattered, data.X, pairs)
-    fitted = scattered.predict_function(data.X, data.grid[::2])
+    fitted = scattered.predict_at(data.X, data.grid[::2])
     np.testing.assert_allclose(display.errors, np.sqrt(np.mean((data.Y[:, ::2] - fitted) ** 2, axis=1)))
     np.testing.assert_allclose(display.grid, scattered.grid_)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.stages import ResidualLevels
+from mercer.stages import ResidualLevels, new_levels
 
 RNG = np.random.default_rng(0)
 
@@ -23,6 +23,16 @@ def test_new_residuals_are_covered_as_often_as_said():
         low, high = ResidualLevels.learn(e[:19])(np.array([0.05, 0.95]))
         hits += low <= e[19] <= high
     assert hits / 4000 == pytest.approx(0.9, abs=0.015)
+
+
+def test_levels_of_shares():
+    share = RNG.uniform(size=9)
+    share /= share.sum()
+    levels = new_levels(share)
+    assert np.all(np.diff(levels) > 0)
+    assert 0 < levels[0] < levels[-1] < 1
+    np.testing.assert_allclose(new_levels(share[::-1])[::-1], 1 - levels)
+    np.testing.assert_allclose(new_levels(np.full(9, 1 / 9)), np.arange(1, 10) / 10)
 
 
 def test_tails_go_on():

@@ -15,7 +15,9 @@ __all__ = [
     "clip",
     "to_numpy",
     "device",
+    "holds",
     "is_numpy",
+    "is_traced",
     "machine_epsilon",
     "namespace",
     "require_numpy",
@@ -88,6 +90,23 @@ def to_numpy(array: Any) -> np.ndarray:
 def device(array: Array) -> Any:
     """Return the device on which the array lives, as its library names it."""
     return compat.device(array)
+
+
+def is_traced(array: Array) -> bool:
+    """Say whether this stands for values that are not there yet: within ``jax.jit``, arrays have no device."""
+    return compat.is_jax_array(array) and device(array) is None
+
+
+def holds(condition: Any, unknown: bool = True) -> bool:
+    """Return whether a condition on values holds, and ``unknown`` where they are not there yet (see `is_traced`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holds(np.all(np.isfinite([1.0, np.inf])))
+    False
+    """
+    return unknown if is_traced(condition) else bool(condition)
 
 
 def clip(values: Array, low: Any, high: Any) -> Array:

@@ -389,6 +389,10 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         ranks = [k if level >= 0.5 else self.n_calibration_ + 1 - k for k, level in zip(upper, levels, strict=True)]
         return self._quantiles(X, ranks)
 
+    def predict_at(self, X, levels):
+        """Return :meth:`predict_quantile`, under the name that all estimators have for values at several θ."""
+        return self.predict_quantile(X, levels)
+
     def predict(self, X):
         """Return the calibrated median, shape (n_samples,)."""
         return self.predict_quantile(X, [0.5])[:, 0]

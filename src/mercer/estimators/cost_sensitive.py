@@ -16,6 +16,7 @@ from mercer.backend import clip, device, is_numpy, namespace, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
+from mercer.estimators.renamed import renamed
 from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError, parameter_error
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -318,8 +319,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     # -- prediction --------------------------------------------------------------------------------------------
 
-    def predict_function(self, X, costs):
-        """Return decision values at any costs in (0, 1), shape (n_samples, n_costs): positive for ``pos_label_``.
+    def predict_at(self, X, costs):
+        """Return h(x)(θ) + b(θ) at any costs in (0, 1), shape (n_samples, n_costs): positive for ``pos_label_``.
 
         They are nondecreasing in the cost with ``noncrossing="rearrange"`` and "guarantee".
 
@@ -331,7 +332,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         """
         check_is_fitted(self)
         costs = check_levels(self, costs, "costs", COST_HINT)
-        return self._decide(self._valid_inputs(X, "predict_function"), costs)
+        return self._decide(self._valid_inputs(X, "predict_at"), costs)
+
+    predict_function = renamed(predict_at, "predict_function")
 
     def _decide(self, X, costs):
         """Return the decision values of all rows at all costs."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["offers", "reach", "weight_parameter"]
+__all__ = ["offers", "reach", "reach_attribute", "weight_parameter"]
 
 
 def offers(estimator: Any, method: str) -> bool:
@@ -51,6 +51,31 @@ def reach(estimator: Any, X: Any, method: str) -> tuple[Any, Any]:
     if isinstance(estimator, BaseSearchCV):
         return reach(estimator.best_estimator_, X, method)
     raise UnsupportedError(f"{type(estimator).__name__} has no method {method}, nor wraps an estimator that has it.")
+
+
+def reach_attribute(estimator: Any, attribute: str, hint: str = "") -> tuple[Any, Any]:
+    """Return the fitted estimator that has the attribute, and the names of its columns, None where none are known.
+
+    They are those of the data frame that it was fitted on, or those that the other steps of its pipeline return.
+    """
+    if hasattr(estimator, attribute):
+        return estimator, getattr(estimator, "feature_names_in_", None)
+    if isinstance(estimator, Pipeline):
+        model, names = reach_attribute(estimator.steps[-1][1], attribute, hint)
+        return model, _returned_names(estimator[:-1]) if names is None else names
+    if isinstance(estimator, FrozenEstimator):
+        return reach_attribute(estimator.estimator, attribute, hint)
+    if isinstance(estimator, BaseSearchCV) and hasattr(estimator, "best_estimator_"):
+        return reach_attribute(estimator.best_estimator_, attribute, hint)
+    name = type(estimator).__name__
+    raise UnsupportedError(f"{name} has no {attribute}, nor wraps a fitted estimator that has it. {hint}".rstrip())
+
+
+def _returned_names(steps: Pipeline) -> Any:
+    try:
+        return steps.get_feature_names_out() if len(steps) else None
+    except (AttributeError, ValueError):  # a step that does not tell
+        return None
 
 
 def weight_parameter(estimator: Any) -> str:

@@ -18,6 +18,7 @@ from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.renamed import renamed
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
     FEW_LENGTHS,
@@ -166,7 +167,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     >>> Y = np.sin(2 * np.pi * (grid + X)) + 0.1 * rng.normal(size=(60, 25))
     >>> Y[rng.random(Y.shape) < 0.3] = np.nan  # holes are fine
     >>> model = FunctionalRegressor(grid=grid).fit(X, Y)
-    >>> model.predict([[0.5]]).shape, model.predict_function([[0.5]], [0.123, 0.5]).shape
+    >>> model.predict([[0.5]]).shape, model.predict_at([[0.5]], [0.123, 0.5]).shape
     ((1, 25), (1, 2))
     >>> model.score(X, Y) > 0.9
     True
@@ -419,7 +420,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         shaped = self.layout_.shaped(values, len(self._grid_points()))
         return shaped if self.output_form_ is None else self.output_form_.close(shaped, self.grid_)
 
-    def predict_function(self, X, points, *, extrapolate=False):
+    def predict_at(self, X, points, *, extrapolate=False):
         """Return the curves at X at any points of Θ, shape (n_samples, k), or (n_samples, k, p) for curves in R^p.
 
         Parameters
@@ -432,10 +433,12 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         """
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
-        return self._shape_at(self._evaluate(self._validated(X, "predict_function"), points), points)
+        return self._shape_at(self._evaluate(self._validated(X, "predict_at"), points), points)
+
+    predict_function = renamed(predict_at, "predict_function")
 
     def predict_derivative(self, X, points, *, extrapolate=False):
-        """Return ∂_θ of the curves at X, like :meth:`predict_function`; for Θ on the line and a smooth k_Θ.
+        """Return ∂_θ of the curves at X, like :meth:`predict_at`; for Θ on the line and a smooth k_Θ.
 
         The mean curve of curves on a grid is piecewise linear, and so its part of the derivative has steps.
         """

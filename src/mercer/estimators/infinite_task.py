@@ -32,7 +32,10 @@ class InfiniteTaskEstimator(CertifiedEstimator):
     """h(x)(θ) + b(θ) for every θ in (0, 1): the fit of :class:`~mercer.problems.DualProblem` and its evaluation.
 
     A subclass says what θ is (``_theta``), has the constructor parameters used here, turns its targets into the
-    (n, m) array that its loss expects, and offers predictions in the words of its users.
+    (n, m) array that its loss expects, and offers predictions in the words of its users. Beside these words there is
+    one for all, ``predict_at(X, θ)``, with which whatever draws or scores functions of θ may ask: values at all rows
+    and all θ, shape (n, m), for a number or an array of θ in any order, trained on or not. Detectors, regressors of
+    curves and calibrated quantiles have it, too.
     """
 
     #: what θ is called, also by the losses that are allowed (``Loss.indexed_by``)
@@ -162,7 +165,8 @@ class InfiniteTaskEstimator(CertifiedEstimator):
 
         Within ``box_`` functions rise, and a fall is rounding: a running maximum over θ takes it away.
         """
-        inside = np.clip(theta, float(self.grid_[0]), float(self.grid_[-1]))
+        grid = to_numpy(self.grid_)
+        inside = np.clip(theta, grid[0], grid[-1])
         distinct, column = np.unique(inside, return_inverse=True)  # equal θ have equal values, to the last digit
         points = distinct[:, None]
         values = self.expansion_.evaluate(X, points) + self.intercept_function_.evaluate(points)[None, :]

@@ -43,14 +43,14 @@ class InterceptFunction(Stateful):
         if self.nodes is None:
             return self._everywhere(self.values, points)
         if self.nodes.points.shape[1] == 1:
-            return self._through(interpolation(self.nodes.locations, points[:, 0]), self.nodes)
+            return self._through(interpolation(to_numpy(self.nodes.points)[:, 0], points[:, 0]), self.nodes)
         return self._through(spatial_interpolation(self.nodes.points, points), self.nodes)
 
     def slope(self, points: Any) -> Any:
         """Return b' at points of the line, shape (k·p,); at a node that of one of its sides, beyond them 0."""
         if self.nodes is None:
             return self._everywhere(0 * self.values, points)
-        nodes, theta = to_numpy(self.nodes.locations), points[:, 0]
+        nodes, theta = to_numpy(self.nodes.points)[:, 0], points[:, 0]
         inside = (theta >= nodes.min()) & (theta <= nodes.max())
         return self._through(interpolation_slopes(nodes, theta) * inside, self.nodes)
 

@@ -11,6 +11,7 @@ import numpy as np
 from mercer.estimators.level_model import LevelModel
 from mercer.problems import DualProblem
 from mercer.solvers import SolverResult
+from mercer.stages import new_levels
 
 __all__ = ["UnseenRows", "calibrated_offsets", "new_quantiles", "splits", "unseen_rows"]
 
@@ -90,10 +91,8 @@ def calibrated_offsets(
 def new_quantiles(values: np.ndarray, weight: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Return, for each column, what a new value falls short of with the probability of its level.
 
-    Among n rows and a new one that are alike, the rank of the new one is uniform: it is below the k-th smallest of the
-    n with probability k/(n + 1), and quantiles between these levels are interpolated. Where nothing was seen, beyond
-    the outer levels 1/(n + 1) and n/(n + 1), the extreme values are returned. Of rows with weights s, the new one has
-    the weight Σs²/Σs.
+    Values have the levels of :func:`~mercer.stages.new_levels`, k/(n + 1) for the k-th smallest of n, and quantiles
+    between these are interpolated. Where nothing was seen, beyond the outer levels, the extreme values are returned.
 
     Examples
     --------
@@ -101,8 +100,8 @@ def new_quantiles(values: np.ndarray, weight: np.ndarray, levels: np.ndarray) ->
     >>> new_quantiles(np.array([[3.0, 3.0], [1.0, 1.0], [2.0, 2.0]]), np.ones(3), np.array([0.25, 0.625]))
     array([1. , 2.5])
     """
-    order = np.argsort(values, axis=0, kind="stable")
-    total = weight.sum()
-    positions = np.cumsum(weight[order], axis=0) / (total + weight @ weight / total)
-    ranked = np.take_along_axis(values, order, axis=0)
-    return np.array([np.interp(level, positions[:, j], ranked[:, j]) for j, level in enumerate(levels)])
+    share, quantiles = weight / weight.sum(), []
+    for column, level in zip(values.T, levels, strict=True):
+        order = np.argsort(column, kind="stable")
+        quantiles.append(np.interp(level, new_levels(share[order]), column[order]))
+    return np.array(quantiles)

@@ -14,6 +14,7 @@ from mercer.estimators.interruption import Interruption, interruptible, warn_of_
 from mercer.estimators.level_calibration import UnseenRows, calibrated_offsets, unseen_rows
 from mercer.estimators.level_model import LevelModel
 from mercer.estimators.progress import opening, progress
+from mercer.estimators.renamed import renamed
 from mercer.estimators.validation import check_gram, is_foreign, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation
@@ -362,18 +363,20 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         running = np.maximum.accumulate(on_grid[:, ::-1], axis=1)[:, ::-1]
         return np.maximum(at, running[:, np.searchsorted(self.grid_, levels)])
 
-    def decision_functions(self, X, levels):
-        """Return h(x)(θ) − t(θ) at several levels, shape (n_samples, n_levels); inliers have values ≥ 0.
+    def predict_at(self, X, levels):
+        """Return h(x)(θ) − t(θ) at any levels, shape (n_samples, n_levels); inliers have values ≥ 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        levels : array-like of shape (n_levels,)
+        levels : float or array-like of shape (n_levels,)
             Within the range of the levels that were trained on.
         """
         check_is_fitted(self)
         levels = self._check_levels(levels, "levels")
-        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_), levels)
+        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_, "predict_at"), levels)
+
+    decision_functions = renamed(predict_at, "decision_functions")
 
     def decision_function(self, X, level=None):
         """Return h(x)(θ) − t(θ) at one level, shape (n_samples,); inliers have values ≥ 0.
@@ -387,9 +390,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         level = self.level_ if level is None else level
         if np.ndim(level) != 0:
-            raise parameter_error(
-                self, "level", level, "one fraction of outliers", "decision_functions takes several levels."
-            )
+            raise parameter_error(self, "level", level, "one fraction of outliers", "predict_at takes several levels.")
         levels = self._check_levels(level, "level")
         return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_), levels)[:, 0]
 

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.backend import is_numpy, namespace, to_numpy
+from mercer.backend import is_numpy, namespace, require_numpy, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
@@ -112,7 +112,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
     stages : {"auto", "joint", "separate"}, default="auto"
         "separate" learns location, spread and shape one after the other, as above; "joint" solves one problem. "auto"
         is "separate" where kernel, output_kernel, alpha, loss, fit_intercept and noncrossing are left as they are, for
-        NumPy data of at least ten rows.
+        NumPy data of at least ten rows; arrays of other libraries (JAX's, PyTorch's) have the joint model, of which
+        ``jax.jit`` and ``jax.grad`` take predictions.
 
     Attributes
     ----------
@@ -298,7 +299,12 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     def _in_stages(self, X, y, weight) -> bool:
         """Whether to fit in stages: by default, where nothing else was asked for and there are rows to learn from."""
-        if not self._plain or self.stages == "joint" or not is_numpy(X):
+        if not self._plain or self.stages == "joint":
+            return False
+        if not is_numpy(X):
+            if self.stages == "separate":
+                remedy = "Convert X and y with numpy.asarray, or take stages='joint', which 'auto' is for such arrays."
+                require_numpy(f"{type(self).__name__}: stages='separate'", remedy, X)
             return False
         return len(y) >= FEWEST_ROWS and mean_deviation(y, weight, True)[1] > 0
 
@@ -326,6 +332,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
         self.stages_ = self.shape_ = None
+        self.__dict__.pop("relevance_", None)  # of an earlier fit, in stages
         return super()._store(X, bound, problem, result, centre, columns)
 
     def _evaluate(self, X, theta):
@@ -377,6 +384,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         levels = check_levels(self, levels)
         self._warn_of_levels(levels)
         return self._quantiles(X, levels)
+
+    def predict_at(self, X, levels):
+        """Return :meth:`predict_quantile`, under the name that all estimators have for values at several θ."""
+        return self.predict_quantile(X, levels)
 
     def _quantiles(self, X, levels: np.ndarray):
         if self.rearranged_:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
-from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.backend import as_like, device, holds, is_traced, namespace, to_numpy
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
 from mercer.magnitudes import WIDEST, check_magnitude
 
@@ -200,9 +200,12 @@ def check_gram(owner: object, X: Any) -> None:
 
 
 def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | None, method: str = "predict") -> Any:
-    """Return X for prediction by ``method``, of the library and device of ``fitted``; some columns of a Gram matrix."""
+    """Return X for prediction by ``method``, of the library and device of ``fitted``; some columns of a Gram matrix.
+
+    Where X is traced (``jax.jit``, ``jax.grad``), its values are taken on trust.
+    """
     if is_foreign(X) != is_foreign(fitted) or (
-        is_foreign(X) and (namespace(X) is not namespace(fitted) or device(X) != device(fitted))
+        is_foreign(X) and (namespace(X) is not namespace(fitted) or not (is_traced(X) or device(X) == device(fitted)))
     ):
         raise DataError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same "
@@ -213,7 +216,8 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
     else:
         with _own_errors("X"):
             X = validate_data(estimator, X, reset=False, dtype=np.float64)
-    check_magnitude(estimator, "X", X, spread=False)
+    if not is_traced(X):
+        check_magnitude(estimator, "X", X, spread=False)
     return X if columns is None else take_columns(X, columns)
 
 
@@ -225,7 +229,7 @@ def _check_foreign(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise DataError(f"Found array with shape {tuple(X.shape)} while a minimum of 1 is required.")
     if X.dtype != xp.float64:  # a library or device without float64 keeps what it has
         X = xp.astype(X, xp.float64)
-    if not bool(xp.all(xp.isfinite(X))):
+    if not holds(xp.all(xp.isfinite(X))):
         raise DataError("Input X contains NaN or infinity.")
     if reset:
         estimator.n_features_in_ = int(X.shape[1])

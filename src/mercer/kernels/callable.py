@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, holds, namespace
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel
 
@@ -53,6 +53,6 @@ class FunctionKernel(Kernel):
                 "A function of two single rows has to be looped over the rows."
             )
         xp = namespace(matrix)
-        if not bool(xp.all(xp.isfinite(matrix))):
+        if not holds(xp.all(xp.isfinite(matrix))):
             raise DataError(f"FunctionKernel: {name}(X, Z) returned NaN or infinite values.")
         return matrix

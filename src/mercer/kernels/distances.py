@@ -9,7 +9,7 @@ import array_api_compat as compat
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mercer.backend import is_numpy, namespace
+from mercer.backend import holds, is_numpy, namespace
 
 __all__ = ["assemble", "column_sum", "city_block_distances", "scale_points", "squared_distances"]
 
@@ -61,7 +61,7 @@ def scale_points(X: Array, Z: Array, weights: Any) -> tuple[Array, Array, Any]:
     with np.errstate(over="ignore"):  # then they are far
         scaled = (X - centre) * weights
         other = scaled if Z is X else (Z - centre) * weights
-    if not bool(xp.max(xp.abs(scaled)) <= FAR_POINTS):
+    if not holds(xp.max(xp.abs(scaled)) <= FAR_POINTS):
         return X, Z, weights
     return scaled, other, None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, holds, namespace
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel, as_points
 
@@ -82,6 +82,6 @@ class FeatureKernel(ExplicitKernel):
                 f"({X.shape[0]}, D); got {tuple(values.shape)}."
             )
         xp = namespace(values)
-        if not bool(xp.all(xp.isfinite(values))):
+        if not holds(xp.all(xp.isfinite(values))):
             raise DataError(f"FeatureKernel: {name}(X) returned NaN or infinite values.")
         return values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import array_api_compat as compat
 
 from mercer._params import check_number
-from mercer.backend import namespace
+from mercer.backend import holds, namespace
 from mercer.exceptions import DataError
 from mercer.kernels.base import Kernel
 from mercer.kernels.distances import assemble, column_sum
@@ -57,7 +57,7 @@ class ExponentiatedChiSquared(Kernel):
 
     def _refuse_negative(self, name, points):
         xp = namespace(points)
-        if points.shape[0] and bool(xp.any(points < 0)):
+        if points.shape[0] and holds(xp.any(points < 0), unknown=False):
             raise DataError(
                 f"{type(self).__name__}: {name} must be >= 0, as histograms are; its smallest entry is "
                 f"{float(xp.min(points)):g}. Gaussian or Laplacian take entries of any sign."

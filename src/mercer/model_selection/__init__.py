@@ -1,6 +1,7 @@
 """Scores and scorers for predicted distributions and for decisions at several costs."""
 
 from mercer.model_selection.cost_scores import expected_cost
+from mercer.model_selection.matrix_cost import misclassification_cost
 from mercer.model_selection.quantile_scores import (
     coverage,
     crossing,
@@ -9,6 +10,7 @@ from mercer.model_selection.quantile_scores import (
     mean_crps,
 )
 from mercer.model_selection.scorers import (
+    make_cost_matrix_scorer,
     make_coverage_scorer,
     make_crossing_scorer,
     make_crps_scorer,
@@ -22,10 +24,12 @@ __all__ = [
     "d2_integrated_pinball",
     "expected_cost",
     "integrated_pinball",
+    "make_cost_matrix_scorer",
     "make_coverage_scorer",
     "make_crossing_scorer",
     "make_crps_scorer",
     "make_expected_cost_scorer",
     "make_pinball_scorer",
     "mean_crps",
+    "misclassification_cost",
 ]

@@ -53,5 +53,5 @@ def decisions(estimator: Any, X: Any, y: Any, costs: Any) -> tuple[np.ndarray, n
     The classifier may be wrapped: see :func:`~mercer.estimators.delegation.reach`.
     """
     model, inner = reach(estimator, X, "operating_curve")
-    called = to_numpy(model.predict_function(inner, costs)) > 0
+    called = to_numpy(model.predict_at(inner, costs)) > 0
     return whether_positive(model, y, len(called)), called

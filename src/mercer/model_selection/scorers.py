@@ -9,11 +9,14 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.estimators.cost_sensitive import COST_HINT
+from mercer.estimators.delegation import reach
 from mercer.model_selection.cost_scores import decisions, expected_cost
+from mercer.model_selection.matrix_cost import check_cost_matrix, misclassification_cost
 from mercer.model_selection.quantile_scores import coverage, crossing, integrated_pinball, mean_crps
 from mercer.quantile_function import check_levels
 
 __all__ = [
+    "make_cost_matrix_scorer",
     "make_coverage_scorer",
     "make_crossing_scorer",
     "make_crps_scorer",
@@ -30,14 +33,16 @@ class _PinballScorer:
     levels: tuple[float, ...]
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        predicted = estimator.predict_quantile(X, self.levels)
+        model, inner = reach(estimator, X, "predict_quantile")
+        predicted = model.predict_quantile(inner, self.levels)
         return -integrated_pinball(y, predicted, self.levels, sample_weight=sample_weight)
 
 
 @dataclass(frozen=True)
 class _CRPSScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        return -mean_crps(y, estimator.predict_function(X), sample_weight)
+        model, inner = reach(estimator, X, "predict_function")
+        return -mean_crps(y, model.predict_function(inner), sample_weight)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class _CoverageScorer:
     nominal: float
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        return -abs(coverage(y, estimator.predict_interval(X, self.nominal), sample_weight) - self.nominal)
+        model, inner = reach(estimator, X, "predict_interval")
+        return -abs(coverage(y, model.predict_interval(inner, self.nominal), sample_weight) - self.nominal)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,8 @@ class _CrossingScorer:
     levels: tuple[float, ...]
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        return -crossing(estimator.predict_quantile(X, self.levels))
+        model, inner = reach(estimator, X, "predict_quantile")
+        return -crossing(model.predict_quantile(inner, self.levels))
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,15 @@ class _ExpectedCostScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         positive, called = decisions(estimator, X, y, self.costs)
         return -float(np.mean(expected_cost(positive, called, self.costs, sample_weight)))
+
+
+@dataclass(frozen=True)
+class _CostMatrixScorer:
+    cost_matrix: tuple[tuple[float, ...], ...]
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        predicted = estimator.predict(X)
+        return -misclassification_cost(y, predicted, self.cost_matrix, estimator.classes_, sample_weight)
 
 
 def _sorted(levels: np.ndarray) -> tuple[float, ...]:
@@ -122,3 +138,30 @@ def make_expected_cost_scorer(costs: Any = COSTS) -> _ExpectedCostScorer:
     {'alpha': 0.001}
     """
     return _ExpectedCostScorer(_sorted(check_levels("make_expected_cost_scorer", costs, "costs", COST_HINT)))
+
+
+def make_cost_matrix_scorer(cost_matrix: Any) -> _CostMatrixScorer:
+    """Return a scorer: minus the mean price of the labels that a classifier predicts.
+
+    It asks for any classifier, of as many classes as the matrix has, and charges C_jl for calling l what is j, in the
+    order of ``classes_``. A :class:`~mercer.estimators.CostMatrixClassifier` decides with its own parameter
+    ``cost_matrix``: give it the same prices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from mercer import CostMatrixClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> prices = np.array([[0, 1, 1], [1, 0, 1], [1, 20, 0]])  # to take the last class for the second is dear
+    >>> means = []
+    >>> for given in (None, prices):  # decisions that know nothing of the prices, and such as do
+    ...     model = CostMatrixClassifier(LogisticRegression(), cost_matrix=given)
+    ...     means.append(cross_val_score(model, X[:, :2], y, scoring=make_cost_matrix_scorer(prices)).mean())
+    >>> bool(means[0] < means[1] < 0)
+    True
+    """
+    matrix = check_cost_matrix("make_cost_matrix_scorer", cost_matrix)
+    return _CostMatrixScorer(tuple(map(tuple, matrix.tolist())))

@@ -11,6 +11,7 @@ from mercer.plotting.level_set import LevelSetDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
 from mercer.plotting.profiles import RobustnessProfileDisplay, SparsityProfileDisplay
 from mercer.plotting.quantile_fan import QuantileFanDisplay
+from mercer.plotting.relevance import RelevanceDisplay
 from mercer.plotting.theta_property import ThetaPropertyDisplay
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "PITDisplay",
     "QuantileCalibrationDisplay",
     "QuantileFanDisplay",
+    "RelevanceDisplay",
     "RobustnessProfileDisplay",
     "SparsityProfileDisplay",
     "ThetaPropertyDisplay",

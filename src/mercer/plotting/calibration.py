@@ -11,7 +11,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach
 from mercer.exceptions import DataError
 from mercer.plotting.style import BLUE, GREY, PALE, binomial_band, label_right, stage, unit_square
-from mercer.plotting.validation import check_numbers, check_targets, count_rows
+from mercer.plotting.validation import check_numbers, check_targets, count_rows, name_of
 from mercer.quantile_function import QuantileFunction, check_levels
 
 if TYPE_CHECKING:
@@ -33,12 +33,16 @@ class QuantileCalibrationDisplay:
         Shares of targets with y ≤ Q(x)(θ).
     n_samples : int, optional
         Number of targets, for the band; no band by default.
+    target_name : str, optional
+        What the targets are called, for the axis.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
     line_, diagonal_ : Line2D
     band_ : PolyCollection or None
+    legend_ : Legend
+        What diagonal and band are.
 
     Examples
     --------
@@ -52,13 +56,14 @@ class QuantileCalibrationDisplay:
     array([0.25, 0.75])
     """
 
-    def __init__(self, levels, observed, *, n_samples=None):
+    def __init__(self, levels, observed, *, n_samples=None, target_name=None):
         self.levels = levels
         self.observed = observed
         self.n_samples = n_samples
+        self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, levels=None, ax=None):
+    def from_estimator(cls, estimator, X, y, *, levels=None, target_name=None, ax=None):
         """Predict quantiles, compare them with targets, and draw.
 
         Parameters
@@ -70,18 +75,20 @@ class QuantileCalibrationDisplay:
         y : array-like of shape (n_samples,)
         levels : array-like, optional
             0.05, 0.1, ..., 0.95 by default.
+        target_name : str, optional
+            What the targets are called; the name of a Series by default.
         ax : Axes, optional
             Of a new figure by default.
         """
         levels = check_levels(cls.__name__, np.arange(1, 20) / 20 if levels is None else levels)
-        y = check_targets(cls.__name__, y, count_rows(X))
+        check_targets(cls.__name__, y, count_rows(X))
         last, inner = reach(estimator, X, "predict_quantile")
-        return cls.from_predictions(y, last.predict_quantile(inner, levels), levels, ax=ax)
+        return cls.from_predictions(y, last.predict_quantile(inner, levels), levels, target_name=target_name, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y, quantiles, levels, *, ax=None):
+    def from_predictions(cls, y, quantiles, levels, *, target_name=None, ax=None):
         """Compare predicted quantiles of shape (n_samples, n_levels) with targets, and draw."""
-        levels = check_levels(cls.__name__, levels)
+        levels, name = check_levels(cls.__name__, levels), name_of(y, target_name)
         y, quantiles = check_targets(cls.__name__, y), check_numbers(cls.__name__, "quantiles", quantiles)
         if quantiles.shape != (len(y), len(levels)):
             raise DataError(
@@ -90,23 +97,19 @@ class QuantileCalibrationDisplay:
             )
         if np.any(np.isnan(quantiles)):
             raise DataError(f"{cls.__name__}: quantiles must not contain NaN, which is above or below nothing.")
-        return cls(levels, np.mean(y[:, None] <= quantiles, axis=0), n_samples=len(y)).plot(ax)
+        observed = np.mean(y[:, None] <= quantiles, axis=0)
+        return cls(levels, observed, n_samples=len(y), target_name=name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> QuantileCalibrationDisplay:
         """Draw on the axes, or on those of a new figure."""
         ax = stage(ax)
-        self.diagonal_ = unit_square(ax, "calibrated")
-        self.band_ = None
-        if self.n_samples is not None:
-            between = np.linspace(0, 1, 201)
-            self.band_ = ax.fill_between(
-                between, *binomial_band(between, self.n_samples), color=GREY, alpha=0.22, linewidth=0
-            )
+        self.diagonal_, self.band_, self.legend_ = unit_square(ax, "calibrated", self.n_samples, "shares")
         order = np.argsort(self.levels)
         (self.line_,) = ax.plot(
             np.asarray(self.levels)[order], np.asarray(self.observed)[order], "o-", color=BLUE, markersize=4
         )
-        ax.set(xlabel="level θ", ylabel="share of targets below the θ-quantile")
+        what = "targets" if self.target_name is None else self.target_name
+        ax.set(xlabel="level θ", ylabel=f"share of {what} below the θ-quantile")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -121,6 +124,8 @@ class PITDisplay:
     ----------
     pit : array of shape (n_samples,)
         F(y_i | x_i), the probability integral transform of the targets.
+    target_name : str, optional
+        What the targets are called, for the axis.
 
     Attributes
     ----------
@@ -144,11 +149,12 @@ class PITDisplay:
     [1.0, 1.0]
     """
 
-    def __init__(self, pit):
+    def __init__(self, pit, *, target_name=None):
         self.pit = pit
+        self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, bins=10, ax=None):
+    def from_estimator(cls, estimator, X, y, *, bins=10, target_name=None, ax=None):
         """Predict distributions, locate targets in them, and draw.
 
         Parameters
@@ -159,10 +165,12 @@ class PITDisplay:
             Rows that the estimator has not been trained on, to learn something.
         y : array-like of shape (n_samples,)
         bins : int, default=10
+        target_name : str, optional
+            What the targets are called; the name of a Series by default.
         ax : Axes, optional
             Of a new figure by default.
         """
-        y = check_targets(cls.__name__, y, count_rows(X))
+        name, y = name_of(y, target_name), check_targets(cls.__name__, y, count_rows(X))
         if offers(estimator, "predict_function"):
             last, inner = reach(estimator, X, "predict_function")
             function = last.predict_function(inner)
@@ -170,7 +178,7 @@ class PITDisplay:
             last, inner = reach(estimator, X, "predict_quantile")
             levels = np.arange(1, 200) / 200
             function = QuantileFunction(levels, np.asarray(to_numpy(last.predict_quantile(inner, levels)), dtype=float))
-        return cls(to_numpy(function.cdf(y))).plot(ax, bins=bins)
+        return cls(to_numpy(function.cdf(y)), target_name=name).plot(ax, bins=bins)
 
     def plot(self, ax: Axes | None = None, *, bins: int = 10) -> PITDisplay:
         """Draw on the axes, or on those of a new figure."""
@@ -188,7 +196,8 @@ class PITDisplay:
         )
         self.uniform_ = ax.axhline(1, color=GREY, linewidth=0.8, zorder=3)
         ax.set(xlim=(0, 1), ylim=(0, 1.1 * max(heights.max(), high * bins)))
-        ax.set(xlabel="level F(y | x) of the targets", ylabel="density")
+        what = "the targets" if self.target_name is None else self.target_name
+        ax.set(xlabel=f"level F(y | x) of {what} in what was predicted", ylabel="density")
         self.labels_ = label_right(ax, [1.0], ["95 % of heights\nif calibrated"], [GREY])
         self.ax_, self.figure_ = ax, ax.figure
         return self

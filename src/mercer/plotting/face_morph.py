@@ -74,7 +74,7 @@ class FaceMorphDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``predict_function(X, points)`` as :class:`~mercer.estimators.FunctionalRegressor` has it for
+            Fitted, with ``predict_at(X, points)`` as :class:`~mercer.estimators.FunctionalRegressor` has it for
             curves in R^p, also at the end of a Pipeline.
         x : array-like of shape (n_features,) or (1, n_features)
             The input, for instance a neutral face.
@@ -97,9 +97,9 @@ class FaceMorphDisplay:
             x = np.atleast_2d(x)
         if x.shape[0] != 1:
             raise DataError(f"{cls.__name__}: x must be one input; got shape {x.shape}.")
-        last, inner = reach(estimator, x, "predict_function")
+        last, inner = reach(estimator, x, "predict_at")
         beyond = {"extrapolate": True} if extrapolate else {}
-        faces = check_numbers(cls.__name__, "predictions", last.predict_function(inner, path, **beyond))
+        faces = check_numbers(cls.__name__, "predictions", last.predict_at(inner, path, **beyond))
         if faces.ndim != 3 or faces.shape[:2] != (1, len(path)):
             raise DataError(
                 f"{cls.__name__}: predictions must have shape (1, {len(path)}, 2·n_landmarks), as those of an "

@@ -79,7 +79,7 @@ class LevelSetDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted on inputs, not on Gram matrices, with ``decision_functions(X, levels)`` as
+            Fitted on inputs, not on Gram matrices, with ``predict_at(X, levels)`` as
             :class:`~mercer.estimators.LevelSetDetector` has it, also at the end of a Pipeline.
         X : array-like of shape (n_samples, 2)
         levels : array-like, optional
@@ -97,7 +97,7 @@ class LevelSetDisplay:
             raise DataError(
                 f"{cls.__name__}: X must have a row at least and two columns, one for each axis; got {data.shape}."
             )
-        known, known_inner = reach(estimator, X, "decision_functions")
+        known, known_inner = reach(estimator, X, "predict_at")
         trained = trained_levels(known)
         if levels is None:
             levels = SHOWN_LEVELS if trained is None else np.clip(SHOWN_LEVELS, trained[0], trained[-1])
@@ -107,9 +107,9 @@ class LevelSetDisplay:
         sides = [np.linspace(low[j], high[j], int(grid_resolution)) for j in (0, 1)]
         grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
         frame = hasattr(X, "iloc")
-        last, inner = reach(estimator, type(X)(grid, columns=X.columns) if frame else grid, "decision_functions")
-        decisions = to_numpy(last.decision_functions(inner, levels))
-        outlier = to_numpy(known.decision_functions(known_inner, levels[:1]))[:, 0] < 0
+        last, inner = reach(estimator, type(X)(grid, columns=X.columns) if frame else grid, "predict_at")
+        decisions = to_numpy(last.predict_at(inner, levels))
+        outlier = to_numpy(known.predict_at(known_inner, levels[:1]))[:, 0] < 0
         decisions = decisions.T.reshape(len(levels), len(sides[1]), len(sides[0]))
         names = tuple(map(str, X.columns)) if frame else ("x₁", "x₂")
         return cls(tuple(sides), decisions, levels, data=data, outlier=outlier, names=names).plot(ax)

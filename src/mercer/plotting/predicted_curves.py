@@ -35,6 +35,8 @@ class CurvesDisplay:
         Names of the samples; their numbers by default.
     n_worst : int, default=3
         How many curves to name.
+    theta_name, target_name : str, default="θ", "y(θ)"
+        What the curves are over and what their values are called, for the axes.
 
     Attributes
     ----------
@@ -61,16 +63,30 @@ class CurvesDisplay:
     (array([1]), array([0.  , 1.73]))
     """
 
-    def __init__(self, grid, predicted, observed, errors, *, names=None, n_worst=3):
+    def __init__(self, grid, predicted, observed, errors, *, names=None, n_worst=3, theta_name="θ", target_name="y(θ)"):
         self.grid = grid
         self.predicted = predicted
         self.observed = observed
         self.errors = errors
         self.names = names
         self.n_worst = n_worst
+        self.theta_name = theta_name
+        self.target_name = target_name
 
     @classmethod
-    def from_estimator(cls, estimator, X, Y, *, component=None, names=None, n_worst=3, ax=None):
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        Y,
+        *,
+        component=None,
+        names=None,
+        n_worst=3,
+        theta_name="θ",
+        target_name="y(θ)",
+        ax=None,
+    ):
         """Predict curves, compare them with observed ones, and draw.
 
         Parameters
@@ -88,17 +104,20 @@ class CurvesDisplay:
             Names of the samples; their numbers by default.
         n_worst : int, default=3
             How many curves to name.
+        theta_name, target_name : str, default="θ", "y(θ)"
+            What the curves are over and what their values are called, for the axes: "day", "temperature".
         ax : Axes, optional
             Of a new figure by default.
         """
         comparison = compare_curves(cls.__name__, estimator, X, Y, component)
-        return cls._of(comparison, names=names, n_worst=n_worst).plot(ax)
+        settings = {"names": names, "n_worst": n_worst, "theta_name": theta_name, "target_name": target_name}
+        return cls._of(comparison, **settings).plot(ax)
 
     @classmethod
-    def from_predictions(cls, Y, predicted, *, grid=None, component=None, names=None, n_worst=3, ax=None):
+    def from_predictions(cls, Y, predicted, *, grid=None, component=None, ax=None, **settings):
         """Compare curves on a common grid, (n_samples, m) or (n_samples, m, p), and draw; see from_estimator."""
         comparison = compare_arrays(cls.__name__, Y, predicted, grid, component)
-        return cls._of(comparison, names=names, n_worst=n_worst).plot(ax)
+        return cls._of(comparison, **settings).plot(ax)
 
     @classmethod
     def _of(cls, comparison: CurveComparison, **settings) -> CurvesDisplay:
@@ -128,7 +147,7 @@ class CurvesDisplay:
         self._draw_lines(ax, order, errors)
         ax.autoscale_view()
         ax.margins(x=0)
-        ax.set(xlabel="θ", ylabel="y(θ)")
+        ax.set(xlabel=self.theta_name, ylabel=self.target_name)
         self._name_worst(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -112,7 +112,7 @@ class RobustnessProfileDisplay:
         _spread_axis(ax, values)
         heights, texts, colours = [errors[best]], [f"{self.name} = {values[best]:.3g}"], [ORANGE]
         if self.ridge_error:
-            change = f"{100 * (errors[best] / self.ridge_error - 1):+.2g} %".replace("-", "−")
+            change = _change(errors[best] / self.ridge_error - 1)
             heights, texts, colours = [*heights, self.ridge_error], [f"{texts[0]}, {change}", "ridge"], [*colours, GREY]
         self.labels_ = label_right(ax, heights, texts, colours)
         self.ax_, self.figure_ = ax, ax.figure
@@ -276,6 +276,12 @@ def _check(owner: str, values: Any, errors: Any, name: str = "errors") -> tuple[
 
 def _ridge_line(ax: Axes, error: float | None) -> Any:
     return None if error is None else ax.axhline(error, color=GREY, linewidth=0.8, linestyle="--", zorder=1)
+
+
+def _change(share: float) -> str:
+    """Return a change as a text, such as "−25 %"; less than half a thousandth is none."""
+    tenths = round(100 * float(share), 1)
+    return f"{tenths:+g} %".replace("-", "−") if tenths else "no gain"
 
 
 def _spread_axis(ax: Axes, values: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError, parameter_error
 from mercer.plotting.style import INK, NAVY, blues, per_cent, stage
-from mercer.plotting.validation import check_targets, count_rows, refuse_gram
+from mercer.plotting.validation import check_targets, count_rows, name_of, refuse_gram
 from mercer.quantile_function import check_levels
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class QuantileFanDisplay:
         Points to show.
     name : str, optional
         Of the input, for the axis.
-    target : str, optional
-        Name of y, for the axis.
+    target_name : str, optional
+        What y is called, for the axis.
     others : str, optional
         What other inputs are held at, for the title; there are none by default.
 
@@ -68,19 +68,28 @@ class QuantileFanDisplay:
     4
     """
 
-    def __init__(self, x, median, bands, *, coverages, data=None, name=None, target=None, others=None):
+    def __init__(self, x, median, bands, *, coverages, data=None, name=None, target_name=None, others=None):
         self.x = x
         self.median = median
         self.bands = bands
         self.coverages = coverages
         self.data = data
         self.name = name
-        self.target = target
+        self.target_name = target_name
         self.others = others
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y=None, *, feature=0, coverages=(0.2, 0.5, 0.8, 0.95), grid_resolution=200, ax=None
+        cls,
+        estimator,
+        X,
+        y=None,
+        *,
+        feature=0,
+        coverages=(0.2, 0.5, 0.8, 0.95),
+        grid_resolution=200,
+        target_name=None,
+        ax=None,
     ):
         """Predict along one column, the others at their medians (text: its most frequent value), and draw.
 
@@ -93,13 +102,15 @@ class QuantileFanDisplay:
             Rows that say where to draw. Columns of a data frame need not hold numbers, if the estimator is a Pipeline
             that encodes them: text, categories and the like are held at their most frequent value.
         y : array-like of shape (n_samples,), optional
-            Targets, to show the rows as points. The name of a pandas Series is written on the axis.
+            Targets, to show the rows as points.
         feature : int or str, default=0
             The column, which must hold numbers; a name for data frames.
         coverages : array-like, default=(0.2, 0.5, 0.8, 0.95)
             Of the central intervals.
         grid_resolution : int, default=200
             Number of points on the axis.
+        target_name : str, optional
+            What the targets are called; the name of a Series by default.
         ax : Axes, optional
             Of a new figure by default.
         """
@@ -117,7 +128,7 @@ class QuantileFanDisplay:
         quantiles = to_numpy(last.predict_quantile(inner, levels))
         count = len(coverages)
         bands = np.stack([quantiles[:, :count], quantiles[:, count + 1 :]], axis=2)
-        names = {"name": name, "target": getattr(y, "name", None), "others": others}
+        names = {"name": name, "target_name": name_of(y, target_name), "others": others}
         return cls(grid, quantiles[:, count], bands, coverages=coverages, data=data, **names).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> QuantileFanDisplay:
@@ -136,7 +147,7 @@ class QuantileFanDisplay:
             x, y = self.data
             self.points_ = ax.scatter(x, y, s=size, color=INK, alpha=0.55, linewidths=0)
         ax.set(xlim=(np.min(self.x), np.max(self.x)), xlabel="x" if self.name is None else self.name)
-        ax.set_ylabel("y" if self.target is None else str(self.target))
+        ax.set_ylabel("y" if self.target_name is None else self.target_name)
         if self.others is not None:
             ax.set_title(f"slice, {self.others}", fontsize="medium")
         texts = [*(per_cent(self.coverages[j]) for j in widest_first), "median"]

@@ -39,14 +39,14 @@ def compare_curves(owner: str, estimator: Any, X: Any, Y: Any, component: int | 
         Named in errors.
     estimator : estimator
         Fitted, with ``predict(X)`` on ``grid_``, also at the end of a Pipeline; for curves at points of their own with
-        ``predict_function(X, points)``. A regressor without a grid predicts at 0, 1, 2, …
+        ``predict_at(X, points)``. A regressor without a grid predicts at 0, 1, 2, …
     X : array-like of shape (n_samples, n_features)
     Y : array-like of shape (n_samples, m) or (n_samples, m, p), sequence of (points, values[, weights]), or FData
         NaN where a curve was not observed.
     component : int, optional
         The component of curves in R^p to compare; all of them by default.
     """
-    model, inner = reach(estimator, X, "predict_function") if offers(estimator, "predict_function") else (estimator, X)
+    model, inner = reach(estimator, X, "predict_at") if offers(estimator, "predict_at") else (estimator, X)
     predicted = _stack(owner, "predictions", model.predict(inner))
     m = predicted.shape[1]
     points, weights = _columns(getattr(model, "grid_", None), m)
@@ -60,10 +60,10 @@ def compare_curves(owner: str, estimator: Any, X: Any, Y: Any, component: int | 
     if len(scattered) != n:
         raise DataError(f"{owner}: X and Y have inconsistent numbers of samples, {n} and {len(scattered)}.")
     predicted = _pick(owner, predicted, component)
-    model, inner = reach(estimator, X, "predict_function")
+    model, inner = reach(estimator, X, "predict_at")
     observed, errors = [], np.empty(n)
     for index, (where, values) in enumerate(scattered):
-        fitted = check_numbers(owner, "predictions", model.predict_function(_safe_indexing(inner, [index]), where))
+        fitted = check_numbers(owner, "predictions", model.predict_at(_safe_indexing(inner, [index]), where))
         residual = _pick(owner, values - fitted.reshape(values.shape), component)
         errors[index] = np.sqrt(np.mean(np.sum(residual**2, axis=1)))
         observed.append((where, _pick(owner, values, component)))

@@ -48,14 +48,21 @@ def stage(ax: Axes | None) -> Axes:
     return ax
 
 
-def unit_square(ax: Axes, diagonal: str) -> Any:
-    """Make the axes a square from 0 to 1 and return its diagonal, a thin line with a label along it."""
+def unit_square(ax: Axes, diagonal: str, n: int | None, shares: str) -> tuple[Any, Any, Any]:
+    """Make the axes a square from 0 to 1; return its diagonal, a band around it, None without n, and their legend.
+
+    The band is where ``shares`` of n independent events are, 95 % of them, that have the probability on the axis.
+    """
     (line,) = ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.text(
-        0.94, 0.97, diagonal, color=GREY, fontsize="small", rotation=45, rotation_mode="anchor", ha="right", va="bottom"
-    )
-    return line
+    band: Any = None
+    named: dict[str, Any] = {diagonal: line}
+    if n is not None:
+        between = np.linspace(0, 1, 201)
+        band = ax.fill_between(between, *binomial_band(between, n), color=GREY, alpha=0.22, linewidth=0)
+        named[f"95 % of {shares} if {diagonal}"] = band
+    legend = ax.legend(list(named.values()), list(named), loc="upper left", frameon=False, fontsize="small")
+    return line, band, legend
 
 
 def blues(count: int) -> list:

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError, parameter_error
-from mercer.plotting.style import BLUE, GREY, ORANGE, binomial_band, label_right, stage, unit_square
+from mercer.plotting.style import BLUE, ORANGE, label_right, stage, unit_square
 from mercer.plotting.validation import check_outlier_levels, count_rows, trained_levels
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class ThetaPropertyDisplay:
     train_, diagonal_ : Line2D
     test_ : Line2D or None
     band_ : PolyCollection or None
+    legend_ : Legend
+        What diagonal and band are.
     labels_ : list of Text
 
     Examples
@@ -66,7 +68,7 @@ class ThetaPropertyDisplay:
         Parameters
         ----------
         estimator : estimator
-            Fitted, with ``decision_functions(X, levels)`` as :class:`~mercer.estimators.LevelSetDetector` has it, also
+            Fitted, with ``predict_at(X, levels)`` as :class:`~mercer.estimators.LevelSetDetector` has it, also
             at the end of a Pipeline.
         X : array-like of shape (n_samples, n_features)
             The training rows.
@@ -78,7 +80,7 @@ class ThetaPropertyDisplay:
             Of a new figure by default.
         """
         if levels is None:
-            last, _ = reach(estimator, X, "decision_functions")
+            last, _ = reach(estimator, X, "predict_at")
             levels = trained_levels(last)
             if levels is None:
                 allowed = f"given, as {type(last).__name__} does not tell which it was trained on"
@@ -92,13 +94,8 @@ class ThetaPropertyDisplay:
         if any(values is not None and np.shape(values) != np.shape(self.levels) for values in (self.train, self.test)):
             raise DataError(f"{type(self).__name__}: fractions must have shape {np.shape(self.levels)}, as the levels.")
         ax = stage(ax)
-        self.diagonal_ = unit_square(ax, "as asked")
-        self.test_ = self.band_ = None
-        if self.n_test is not None:
-            between = np.linspace(0, 1, 201)
-            self.band_ = ax.fill_between(
-                between, *binomial_band(between, self.n_test), color=GREY, alpha=0.22, linewidth=0
-            )
+        self.diagonal_, self.band_, self.legend_ = unit_square(ax, "as asked", self.n_test, "new fractions")
+        self.test_ = None
         heights, texts, colours = [self.train[-1]], ["training"], [BLUE]
         (self.train_,) = ax.plot(self.levels, self.train, "o-", color=BLUE, markersize=4)
         if self.test is not None:
@@ -112,5 +109,5 @@ class ThetaPropertyDisplay:
 
 def _outliers(estimator, X, levels) -> np.ndarray:
     """Return the fraction of outliers among rows at each level."""
-    last, inner = reach(estimator, X, "decision_functions")
-    return np.mean(to_numpy(last.decision_functions(inner, levels)) < 0, axis=0)
+    last, inner = reach(estimator, X, "predict_at")
+    return np.mean(to_numpy(last.predict_at(inner, levels)) < 0, axis=0)

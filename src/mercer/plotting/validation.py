@@ -10,7 +10,15 @@ from mercer._params import read_numbers
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 
-__all__ = ["check_numbers", "check_outlier_levels", "check_targets", "count_rows", "refuse_gram", "trained_levels"]
+__all__ = [
+    "check_numbers",
+    "check_outlier_levels",
+    "check_targets",
+    "count_rows",
+    "name_of",
+    "refuse_gram",
+    "trained_levels",
+]
 
 
 def count_rows(X: Any) -> int:
@@ -37,6 +45,12 @@ def check_targets(owner: str, y: Any, n_rows: int | None = None) -> np.ndarray:
     if n_rows is not None and len(y) != n_rows:
         raise DataError(f"{owner}: X and y have inconsistent numbers of samples, {n_rows} and {len(y)}.")
     return y
+
+
+def name_of(y: Any, given: str | None = None) -> str | None:
+    """Return what the targets are called: as given, or as a Series of pandas or polars says; None where none does."""
+    name = getattr(y, "name", None) if given is None else given
+    return None if name is None or str(name) == "" else str(name)
 
 
 def check_outlier_levels(owner: str, levels: Any) -> np.ndarray:

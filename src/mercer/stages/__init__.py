@@ -6,7 +6,7 @@ NumPy arrays; :func:`learn_stages` makes all of them.
 
 from mercer.stages.location import Location, learn_location
 from mercer.stages.relevance import Relevance, choose_relevance
-from mercer.stages.residual_levels import ResidualLevels
+from mercer.stages.residual_levels import ResidualLevels, new_levels
 from mercer.stages.spread import Spread, learn_spread
 from mercer.stages.together import Stages, learn_stages
 from mercer.stages.warps import ColumnWarp, TargetWarp
@@ -23,4 +23,5 @@ __all__ = [
     "learn_location",
     "learn_spread",
     "learn_stages",
+    "new_levels",
 ]

@@ -6,19 +6,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["ResidualLevels"]
+__all__ = ["ResidualLevels", "new_levels"]
 
 #: share of the residuals whose excess gives the length of a tail, at least and at most so many
 TAIL_SHARE, TAIL_LEAST, TAIL_MOST = 0.1, 5, 50
+
+
+def new_levels(share: np.ndarray) -> np.ndarray:
+    """Return the probabilities with which a new value lies below the values with these shares, in rising order.
+
+    Among n values and a new one that are alike, the rank of the new one is uniform: it is below the k-th of them with
+    probability k/(n + 1). With shares s of sum 1, n is 1/Σs² and k the middle of the share: reflected values have
+    reflected levels.
+
+    Examples
+    --------
+    >>> new_levels(np.full(4, 0.25))
+    array([0.2, 0.4, 0.6, 0.8])
+    """
+    count = 1 / float(share @ share)
+    return (count * (np.cumsum(share) - share / 2) + 0.5) / (count + 1)
 
 
 @dataclass(frozen=True)
 class ResidualLevels:
     """b(θ): the quantile of residuals at the position θ(n + 1), and an exponential tail beyond 1/(n + 1).
 
-    A new row lies below the k-th of n exchangeable residuals with probability k/(n + 1): levels are honest for
-    samples of any size. Below the first of them b(θ) = e₍₁₎ − β log(1/((n + 1)θ)), β the mean excess of the outer
-    tenth; likewise above. With weights, n is (Σs)²/Σs².
+    A new row lies below the k-th of n exchangeable residuals with probability k/(n + 1) (:func:`new_levels`): levels
+    are honest for samples of any size. Below the first of them b(θ) = e₍₁₎ − β log(1/((n + 1)θ)), β the mean excess of
+    the outer tenth; likewise above. With weights, n is (Σs)²/Σs².
 
     Attributes
     ----------
@@ -46,9 +62,7 @@ class ResidualLevels:
         order = np.argsort(residuals, kind="stable")
         values = residuals[order]
         share = np.full(len(values), 1 / len(values)) if weight is None else weight[order] / weight.sum()
-        count = 1 / float(share @ share)
-        levels = (count * (np.cumsum(share) - share / 2) + 0.5) / (count + 1)
-        return cls(levels, values, (_mean_excess(-values[::-1], share[::-1]), _mean_excess(values, share)))
+        return cls(new_levels(share), values, (_mean_excess(-values[::-1], share[::-1]), _mean_excess(values, share)))
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         """Return b at levels in (0, 1)."""
