@@ -110,6 +110,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     classes_ : array of shape (2,)
         The labels in sorted order.
     pos_label_ : label

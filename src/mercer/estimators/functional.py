@@ -110,6 +110,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.

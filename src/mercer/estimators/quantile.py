@@ -116,6 +116,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     stages_ : Stages or None
         T, f, σ and b of a model in stages: ``target``, ``location``, ``spread``, ``levels``, and ``columns``, the warp
         of inputs. None for a joint model.
@@ -307,8 +311,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
         shape = self.shape_
-        self.X_fit_, self.columns_, self.n_features_in_ = X, None, int(X.shape[1])
-        self.relevance_ = self.stages_.relevance(self.n_features_in_)
+        self.X_fit_, self.columns_ = X, None
+        self.relevance_ = self.stages_.relevance(int(X.shape[1]))
         self.grid_, self.rearranged_ = staged_grid(to_numpy(self.measure_.locations)), True
         for name in ("alpha_", "objective_", "dual_gap_", "relative_gap_", "n_iter_", "status_", "solver_"):
             setattr(self, name, getattr(shape, name) if shape is not None else UNSHAPED[name])

@@ -22,6 +22,7 @@ from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.regularisation import choose_alpha, smallest_alpha
 from mercer.estimators.shape import Residuals, shape_kernels, shape_may_depend, unshaped_scores
+from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -233,7 +234,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
                 f"{type(self).__name__}: kernels must be all 'precomputed' or none of them, as X is either a Gram "
                 "matrix or not. Compare them in two fits."
             )
-        return [kernel.adapt(X) for kernel in kernels]
+        return [kernel.locate(column_layout(self)).adapt(X) for kernel in kernels]
 
     def _given_alphas(self) -> list[float] | None:
         if self.alphas is None:
@@ -398,7 +399,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
             if self.verbose:
                 took = f"{time.perf_counter() - start:.1f} s"
                 sys.stderr.write(f"[mercer] {name}, alpha {alpha:.3g}: gap {result.relative_gap:.1e}, {took}\n")
-            model = self._candidate(bound, alpha)._store(X, bound, problem.with_alpha(alpha), result, centre)
+            model = self._candidate(bound, alpha)
+            model.encoder_, model.n_features_in_ = None, int(X.shape[1])  # held-out rows are encoded by now
+            model._store(X, bound, problem.with_alpha(alpha), result, centre)
             yield _as_score(self, score(model, *test)), result.relative_gap, result.converged
 
     def _candidate(self, bound, alpha) -> KernelQuantileRegressor:
