@@ -237,8 +237,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans, of two classes.
         sample_weight : array-like of shape (n_samples,), optional

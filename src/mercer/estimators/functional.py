@@ -293,8 +293,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, sampled functions included; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs, sampled functions included; columns of a data frame may hold text, categories, dates and missing
+            cells. A Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples, m) or (n_samples, m, p), or list of (points, values[, weights])
             Curves on ``grid``, NaN where they were not observed; or for each curve the points at which it was observed,
             values of shape (m_i,) or (m_i, p), and weights if they are not 1/m_i each.

@@ -250,8 +250,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : Ignored
             Present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional

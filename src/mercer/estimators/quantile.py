@@ -127,8 +127,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         The joint model of standardised residuals; None where held-out loss asks for none, h = 0. Of a model in stages
         objective, gap, λ, status and solver below are those of the shape (0, ∞ and "converged" without one: levels are
         then quantiles of residuals, and nothing is optimised); coefficients, intercept and kernels are found there.
-    relevance_ : array of shape (n_features_in_,)
-        Of a model in stages, the share of each column in the scales of its location; it sums to 1.
+    relevance_ : array of shape (n_columns,)
+        Of a model in stages, the share of each column in the scales of its location; it sums to 1. Columns are those
+        of X, or the encoded ones, with the names ``encoder_.get_feature_names_out()``.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
@@ -249,8 +250,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional

@@ -92,7 +92,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     scoring : str or callable, default=None
         Larger is better. By default minus the loss on the held-out rows, weighted by ``sample_weight``: for the
         pinball loss, minus the integrated pinball of the predicted quantiles. A callable is called as
-        ``scoring(estimator, X, y)``, without weights, with a fitted KernelQuantileRegressor.
+        ``scoring(estimator, X, y)``, without weights, with a fitted KernelQuantileRegressor and X as numbers.
     refit : {"best", "one_se"}, default="best"
         "best" takes the largest mean score; "one_se" the largest λ (then the last of the kernels) whose mean score is
         within one standard error of that.
@@ -129,7 +129,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     Notes
     -----
-    Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
+    Data frames are encoded once (``encoder_``), from all rows of X, as bandwidths are. Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
     row in several folds make the held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
 
     Ctrl-C during the comparison is a KeyboardInterrupt; in the final fit it keeps the best model so far.
@@ -295,8 +295,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernels="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernels="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
