@@ -52,7 +52,7 @@ def curves(y):
 
 #: estimators, what their targets are made of, and a parameter to search over
 MODELS = {
-    "stages": (KernelQuantileRegressor(measure=LEVELS), identity, {"tol": [1e-3, 1e-2]}),
+    "stages": (KernelQuantileRegressor(measure=LEVELS), identity, {"tol": [1e-2]}),
     "joint": (JOINT, identity, {"alpha": [0.01, 0.1]}),
     "tuned": (KernelQuantileRegressorCV(alphas=[0.1, 0.01], measure=LEVELS, cv=3), identity, {"refit": ["one_se"]}),
     "calibrated": (ConformalQuantileRegressor(JOINT, random_state=0), identity, {"estimator__alpha": [0.01, 0.1]}),

@@ -129,8 +129,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     Notes
     -----
-    Data frames are encoded once (``encoder_``), from all rows of X, as bandwidths are. Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
-    row in several folds make the held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
+    Data frames are encoded once (``encoder_``), from all rows of X, as bandwidths are. Rows are split as they were
+    given, and identical pairs (x, y) are merged inside a training fold only. Copies of a row in several folds make the
+    held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
 
     Ctrl-C during the comparison is a KeyboardInterrupt; in the final fit it keeps the best model so far.
 
