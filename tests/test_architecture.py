@@ -22,7 +22,7 @@ TIERS = {
         *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
-    "learning": ["stages", "estimators", "model_selection", "guarantees", "__init__"],
+    "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
     "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
 }
 ORDER = list(TIERS)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.kernels import (
+    Categorical,
     Constant,
     ExponentiatedChiSquared,
     FunctionKernel,
@@ -40,6 +41,9 @@ KERNELS = [
     Polynomial(1, 2.0, 0.0),
     Polynomial(2, 0.5, 0.0),
     ExponentiatedChiSquared(0.25),
+    Categorical(),
+    Categorical(0.4),
+    Categorical(0.4, widths=[2, 0, 1]),
     Precomputed(),
     2.0 * Precomputed() * Precomputed(),
     FunctionKernel(lambda X, Z: (X @ Z.T + 1) ** 2),

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from mercer.exceptions import DataError, MercerError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.kernels import (
+    Categorical,
     Constant,
     ExponentiatedChiSquared,
     FunctionKernel,
@@ -92,7 +93,14 @@ def test_nested_parameters_are_tunable():
         lambda: Constant(0.0),
         lambda: ExponentiatedChiSquared(-1.0),
         lambda: ExponentiatedChiSquared("median"),
-        lambda: Linear().restrict("age"),
+        lambda: Linear().restrict([0, "age"]),
+        lambda: Linear().restrict(["age", "age"]),
+        lambda: Linear().restrict([["age"]]),
+        lambda: Categorical(1.0),
+        lambda: Categorical(-0.1),
+        lambda: Categorical("0.5"),
+        lambda: Categorical(0.5, [1.5]),
+        lambda: Categorical(0.5, []),
         lambda: Linear().restrict([0, 0]),
         lambda: Linear().restrict([True, False]),
         lambda: Linear().restrict([]),

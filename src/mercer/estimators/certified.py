@@ -11,6 +11,7 @@ from mercer._params import check_number
 from mercer.backend import is_numpy
 from mercer.estimators.interruption import Interruption
 from mercer.estimators.progress import opening, progress
+from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -75,8 +76,8 @@ class CertifiedEstimator(BaseEstimator):
         return Gaussian("standardized") if given is None else as_kernel(given, self)
 
     def _adapted_kernel(self, X) -> Kernel:
-        """Return k_X with numbers for its bandwidths."""
-        return self._given_kernel().adapt(X)
+        """Return k_X with numbers for its bandwidths, and for columns that it names."""
+        return self._given_kernel().locate(column_layout(self)).adapt(X)
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
@@ -123,8 +124,6 @@ class CertifiedEstimator(BaseEstimator):
             Columns of a Gram matrix that belong to the rows of X; all by default.
         """
         self.X_fit_, self.alpha_, self.columns_ = X, problem.alpha, columns
-        if columns is None:
-            self.n_features_in_ = int(X.shape[1])
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
         self.dual_coef_, self.intercept_ = problem.primal_coef(result.coef), result.intercept + centre
         self.expansion_ = bound.expand(X, self.dual_coef_)

@@ -159,7 +159,8 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features)
+            Whatever the base estimator takes.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Weights for the base estimator. Rows of weight 0 are left out, also of the calibration; otherwise each row

@@ -89,7 +89,8 @@ class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or data frame of shape (n_samples, n_features)
+            Whatever the base estimator takes.
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans, of two classes at least.
         sample_weight : array-like of shape (n_samples,), optional

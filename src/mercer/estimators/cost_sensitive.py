@@ -111,6 +111,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     classes_ : array of shape (2,)
         The labels in sorted order.
     pos_label_ : label
@@ -234,8 +238,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels: numbers, strings or booleans, of two classes.
         sample_weight : array-like of shape (n_samples,), optional

@@ -111,6 +111,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
@@ -290,8 +294,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs, sampled functions included; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs, sampled functions included; columns of a data frame may hold text, categories, dates and missing
+            cells. A Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples, m) or (n_samples, m, p), or list of (points, values[, weights])
             Curves on ``grid``, NaN where they were not observed; or for each curve the points at which it was observed,
             values of shape (m_i,) or (m_i, p), and weights if they are not 1/m_i each.

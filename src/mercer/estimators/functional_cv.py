@@ -27,6 +27,7 @@ from mercer.estimators.smoothness import (
     smoothest,
     smoothness_errors,
 )
+from mercer.estimators.tables import column_layout
 from mercer.estimators.thresholds import default_thresholds, threshold_errors
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Kernel, as_kernel
@@ -207,7 +208,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
     def _adapted_kernels(self, X) -> list[Kernel]:
         if self.kernels is None:
             return default_kernels(X, MANY_LENGTHS)
-        return [as_kernel(kernel, self, "kernels").adapt(X) for kernel in self._input_kernels()]
+        layout = column_layout(self)
+        return [as_kernel(kernel, self, "kernels").locate(layout).adapt(X) for kernel in self._input_kernels()]
 
     def _output_kernels(self, outputs: Outputs) -> list[Kernel]:
         given = self.output_kernels

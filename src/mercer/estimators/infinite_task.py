@@ -15,6 +15,7 @@ from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
+from mercer.estimators.tables import column_layout
 from mercer.exceptions import parameter_error
 from mercer.interpolation import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -80,7 +81,7 @@ class InfiniteTaskEstimator(CertifiedEstimator):
                 allowed = f"a kernel whose functions are known at every {self._theta}"
                 hint = f"The outputs of this one are vectors. For {self._theta}s take Decomposable(k_X, k_Θ)."
                 raise parameter_error(self, "kernel", self.kernel, allowed, hint)
-            kernel = self.kernel.adapt(X)
+            kernel = self.kernel.locate(column_layout(self)).adapt(X)
         else:
             kernel = Decomposable(self._adapted_kernel(X), self._given_output_kernel())
         return kernel.bind(measure, n_components=1)

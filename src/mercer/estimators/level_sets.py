@@ -15,6 +15,7 @@ from mercer.estimators.level_calibration import UnseenRows, calibrated_offsets, 
 from mercer.estimators.level_model import LevelModel
 from mercer.estimators.progress import opening, progress
 from mercer.estimators.renamed import renamed
+from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, is_foreign, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
 from mercer.interpolation import interpolation
@@ -94,6 +95,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     dual_coef_ : array of shape (n_rows, n_levels)
         c_ij with h(x)(θ_j) = Σ_i k_X(x, x_i) c_ij; with coupling h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ).
     expansion_ : Expansion
@@ -246,8 +251,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Data; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : Ignored
             Present for the conventions of scikit-learn.
         sample_weight : array-like of shape (n_samples,), optional
@@ -260,8 +266,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self._check_settings()
         X, weight, columns = self._training_rows(X, sample_weight)
         measure = self._measure()
+        kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
         model = LevelModel(
-            (Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)).adapt(X),
+            kernel.locate(column_layout(self)).adapt(X),
             self._level_kernel("output_kernel", measure.points),
             self._level_kernel("offset_kernel", measure.points),
             measure,

@@ -117,6 +117,10 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     Attributes
     ----------
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
+        predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
+        are ``encoder_.get_feature_names_out()``.
     stages_ : Stages or None
         T, f, σ and b of a model in stages: ``target``, ``location``, ``spread``, ``levels``, and ``columns``, the warp
         of inputs. None for a joint model.
@@ -124,8 +128,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         The joint model of standardised residuals; None where held-out loss asks for none, h = 0. Of a model in stages
         objective, gap, λ, status and solver below are those of the shape (0, ∞ and "converged" without one: levels are
         then quantiles of residuals, and nothing is optimised); coefficients, intercept and kernels are found there.
-    relevance_ : array of shape (n_features_in_,)
-        Of a model in stages, the share of each column in the scales of its location; it sums to 1.
+    relevance_ : array of shape (n_columns,)
+        Of a model in stages, the share of each column in the scales of its location; it sums to 1. Columns are those
+        of X, or the encoded ones, with the names ``encoder_.get_feature_names_out()``.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
@@ -247,8 +252,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -314,8 +320,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
         shape = self.shape_
-        self.X_fit_, self.columns_, self.n_features_in_ = X, None, int(X.shape[1])
-        self.relevance_ = self.stages_.relevance(self.n_features_in_)
+        self.X_fit_, self.columns_ = X, None
+        self.relevance_ = self.stages_.relevance(int(X.shape[1]))
         self.grid_, self.rearranged_ = staged_grid(to_numpy(self.measure_.locations)), True
         for name in ("alpha_", "objective_", "dual_gap_", "relative_gap_", "n_iter_", "status_", "solver_"):
             setattr(self, name, getattr(shape, name) if shape is not None else UNSHAPED[name])

@@ -22,6 +22,7 @@ from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.regularisation import choose_alpha, smallest_alpha
 from mercer.estimators.shape import Residuals, shape_kernels, shape_may_depend, unshaped_scores
+from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -91,7 +92,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     scoring : str or callable, default=None
         Larger is better. By default minus the loss on the held-out rows, weighted by ``sample_weight``: for the
         pinball loss, minus the integrated pinball of the predicted quantiles. A callable is called as
-        ``scoring(estimator, X, y)``, without weights, with a fitted KernelQuantileRegressor.
+        ``scoring(estimator, X, y)``, without weights, with a fitted KernelQuantileRegressor and X as numbers.
     refit : {"best", "one_se"}, default="best"
         "best" takes the largest mean score; "one_se" the largest λ (then the last of the kernels) whose mean score is
         within one standard error of that.
@@ -128,8 +129,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     Notes
     -----
-    Rows are split as they were given, and identical pairs (x, y) are merged inside a training fold only. Copies of a
-    row in several folds make the held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
+    Data frames are encoded once (``encoder_``), from all rows of X, as bandwidths are. Rows are split as they were
+    given, and identical pairs (x, y) are merged inside a training fold only. Copies of a row in several folds make the
+    held-out score too good; keep them together with ``GroupKFold`` and ``groups``.
 
     Ctrl-C during the comparison is a KeyboardInterrupt; in the final fit it keeps the best model so far.
 
@@ -233,7 +235,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
                 f"{type(self).__name__}: kernels must be all 'precomputed' or none of them, as X is either a Gram "
                 "matrix or not. Compare them in two fits."
             )
-        return [kernel.adapt(X) for kernel in kernels]
+        return [kernel.locate(column_layout(self)).adapt(X) for kernel in kernels]
 
     def _given_alphas(self) -> list[float] | None:
         if self.alphas is None:
@@ -294,8 +296,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; a Gram matrix with ``kernels="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernels="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -398,7 +401,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
             if self.verbose:
                 took = f"{time.perf_counter() - start:.1f} s"
                 sys.stderr.write(f"[mercer] {name}, alpha {alpha:.3g}: gap {result.relative_gap:.1e}, {took}\n")
-            model = self._candidate(bound, alpha)._store(X, bound, problem.with_alpha(alpha), result, centre)
+            model = self._candidate(bound, alpha)
+            model.encoder_, model.n_features_in_ = None, int(X.shape[1])  # held-out rows are encoded by now
+            model._store(X, bound, problem.with_alpha(alpha), result, centre)
             yield _as_score(self, score(model, *test)), result.relative_gap, result.converged
 
     def _candidate(self, bound, alpha) -> KernelQuantileRegressor:

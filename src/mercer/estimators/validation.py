@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import array_api_compat as compat
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, column_or_1d, validate_data
 
 from mercer.backend import as_like, device, holds, is_traced, namespace, to_numpy
+from mercer.estimators.tables import encode_inputs, encode_training
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
 from mercer.magnitudes import WIDEST, check_magnitude
 
@@ -40,6 +41,13 @@ __all__ = [
 ]
 
 
+#: what to do with text and missing cells
+TABLES = (
+    "Data frames may have columns of text and missing cells: fit encodes them. For arrays, and where cells are missing "
+    "in new rows only, fit make_pipeline(TableEncoder(), estimator), with TableEncoder of mercer.preprocessing."
+)
+
+
 @contextmanager
 def _own_errors(what: str) -> Iterator[None]:
     """Let what scikit-learn refuses be a MercerError, too; its messages stay as its users know them.
@@ -56,9 +64,12 @@ def _own_errors(what: str) -> Iterator[None]:
     except OverflowError as error:
         raise DataError(f"{what} must hold numbers that a float can: {error}.") from error
     except ValueError as error:
-        if "could not convert" in str(error):
-            raise DataError(f"{what} must hold numbers: {error}. Encode text as numbers first.") from error
-        raise DataError(str(error)) from error
+        message = str(error)
+        if "could not convert" in message:
+            raise DataError(f"{what} must hold numbers: {message}. {TABLES}") from error
+        if "Input X contains NaN" in message:
+            raise DataError(f"Input X contains NaN. {TABLES}") from error
+        raise DataError(message) from error
 
 
 def is_foreign(array: Any) -> bool:
@@ -81,8 +92,10 @@ class TrainingRows(NamedTuple):
 def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
     """Return the rows to train on; those of weight 0 are dropped.
 
-    scikit-learn sets ``n_features_in_`` (and ``feature_names_in_`` for data frames).
+    scikit-learn sets ``n_features_in_`` (and ``feature_names_in_`` for data frames); ``encoder_`` is what data frames
+    that are not all numbers were encoded by, None for others.
     """
+    encoder = None
     if is_foreign(X):
         X = _check_foreign(estimator, X, reset=True)
         if y is None:
@@ -95,8 +108,13 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
     else:
         y = to_numpy(y) if is_foreign(y) else y
         with _own_errors("X and y"):
-            X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+            encoded, encoder = encode_training(estimator, X, sample_weight)
+            if encoded is None:
+                X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+            else:
+                X, y = check_X_y(encoded, y, dtype=np.float64, y_numeric=True, multi_output=True, estimator=estimator)
             y = column_or_1d(y, warn=True).astype(X.dtype, copy=False)
+    estimator.encoder_ = encoder
     _check_inputs(estimator, X)
     check_magnitude(estimator, "y", y)
     keep, weight, columns = _positive_rows(estimator, X, sample_weight)
@@ -109,14 +127,17 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
 def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any, np.ndarray | None]:
     """Return X (n, d), which rows have positive weight (None: all) and the weights (n,) or None, for any targets.
 
-    Last come the columns of a Gram matrix that belong to those rows (None: all). scikit-learn sets ``n_features_in_``
-    and ``feature_names_in_``.
+    Last come the columns of a Gram matrix that belong to those rows (None: all). ``n_features_in_``,
+    ``feature_names_in_`` and ``encoder_`` are set as by :func:`validate_training`.
     """
+    encoder = None
     if is_foreign(X):
         X = _check_foreign(estimator, X, reset=True)
     else:
         with _own_errors("X"):
-            X = validate_data(estimator, X, dtype=np.float64)
+            encoded, encoder = encode_training(estimator, X, sample_weight)
+            X = validate_data(estimator, X, dtype=np.float64) if encoded is None else encoded
+    estimator.encoder_ = encoder
     _check_inputs(estimator, X)
     return X, *_positive_rows(estimator, X, sample_weight)
 
@@ -215,7 +236,8 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
         X = _check_foreign(estimator, X, reset=False)
     else:
         with _own_errors("X"):
-            X = validate_data(estimator, X, reset=False, dtype=np.float64)
+            encoded = encode_inputs(estimator, X)
+            X = validate_data(estimator, X, reset=False, dtype=np.float64) if encoded is None else encoded
     if not is_traced(X):
         check_magnitude(estimator, "X", X, spread=False)
     return X if columns is None else take_columns(X, columns)

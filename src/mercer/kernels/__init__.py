@@ -4,9 +4,11 @@ from mercer.kernels.algebra import Product, Restricted, Scaled, Sum
 from mercer.kernels.bandwidth import column_scales, median_distance
 from mercer.kernels.base import Kernel
 from mercer.kernels.callable import FunctionKernel
+from mercer.kernels.categorical import Categorical
 from mercer.kernels.features import ExplicitKernel, FeatureKernel
 from mercer.kernels.histogram import ExponentiatedChiSquared
 from mercer.kernels.identity import Identity
+from mercer.kernels.layout import ColumnLayout
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
@@ -24,6 +26,7 @@ __all__ = [
     "Periodic",
     "Constant",
     "Identity",
+    "Categorical",
     "Linear",
     "Polynomial",
     "ExponentiatedChiSquared",
@@ -38,6 +41,7 @@ __all__ = [
     "Product",
     "Scaled",
     "Restricted",
+    "ColumnLayout",
     "as_kernel",
     "column_scales",
     "median_distance",

@@ -14,6 +14,7 @@ from mercer._params import check_number
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel, as_points, combinations
+from mercer.kernels.layout import column_names
 from mercer.kernels.polynomial import Constant
 
 __all__ = ["Product", "Restricted", "Scaled", "Sum"]
@@ -167,14 +168,16 @@ class Scaled(Kernel):
 class Restricted(Kernel):
     """A kernel that sees only some columns, written ``kernel.restrict([0, 2])``: additive and partial models.
 
-    Its features, where the kernel has explicit ones, are those of these columns.
+    Its features, where the kernel has explicit ones, are those of these columns. Names, ``kernel.restrict(["age",
+    "town"])``, become numbers when an estimator is fitted on a data frame that has such columns. Columns of text
+    and those with missing cells are encoded as several; by name or by number, all of these are meant.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
-    columns : int or sequence of int
-        Which columns; negative numbers count from the last one.
+    columns : int, str or sequence of them
+        Which columns, all by number or all by name; negative numbers count from the last one.
 
     Examples
     --------
@@ -198,11 +201,13 @@ class Restricted(Kernel):
                 "a kernel on vectors",
                 "The columns of precomputed values are training points.",
             )
-        columns = np.asarray(to_numpy(self.columns))
-        if columns.dtype.kind not in "iu" or columns.ndim > 1 or columns.size == 0:
-            raise parameter_error(self, "columns", self.columns, "an integer or a sequence of integers")
+        names = column_names(self.columns)
+        columns = np.asarray(to_numpy(self.columns) if names is None else names)
+        if (columns.dtype.kind not in "iu" and names is None) or columns.ndim > 1 or columns.size == 0:
+            allowed = "an integer or a name, or a sequence of integers or of names"
+            raise parameter_error(self, "columns", self.columns, allowed)
         if np.unique(columns).size < columns.size:
-            raise parameter_error(self, "columns", self.columns, "distinct integers")
+            raise parameter_error(self, "columns", self.columns, "distinct integers or names")
 
     @property
     def differentiable(self) -> bool:
@@ -217,7 +222,16 @@ class Restricted(Kernel):
     def features(self, X):
         return self.kernel.features(self._take(as_points(self, X)))
 
+    def locate(self, layout):
+        columns, inner = layout.take(self.columns)
+        return self.replace(kernel=self.kernel.locate(inner), columns=columns)
+
     def _places(self, X):
+        if (names := column_names(self.columns)) is not None:
+            raise DataError(
+                f"Restricted: columns are given by name, {names}, which an estimator finds when it is fitted on a data "
+                "frame. An array has numbers of columns only."
+            )
         columns = np.atleast_1d(to_numpy(self.columns))
         d = X.shape[1]
         if np.any(columns >= d) or np.any(columns < -d):

@@ -13,6 +13,7 @@ from mercer._params import Params
 from mercer.backend import is_numpy, namespace
 from mercer.exceptions import DataError, ParameterError, UnsupportedError, parameter_error
 from mercer.kernels.gram import KernelGram
+from mercer.kernels.layout import ColumnLayout
 from mercer.linalg import LinearOperator, LowRank
 
 __all__ = ["Kernel", "as_points"]
@@ -157,6 +158,15 @@ class Kernel(Params, ABC):
         """
         return self._adapt(as_points(self, X))
 
+    def locate(self, layout: ColumnLayout) -> Self:
+        """Return the kernel for the array that a table was encoded as: columns by name become numbers of columns.
+
+        Estimators do this before :meth:`adapt`. By default what is nested is asked; a kernel that looks at columns of
+        a table one by one overrides it.
+        """
+        nested = {name: kernel.locate(layout) for name, kernel in self._nested().items()}
+        return self.replace(**nested) if nested else self
+
     def gram(self, X: Array) -> LinearOperator:
         """Return the Gram matrix k(x_i, x_j) as an operator: evaluated on demand, but for what has to be stored.
 
@@ -262,7 +272,10 @@ class Kernel(Params, ABC):
         return (kernel._gradient(X, Z) if first else kernel._second_gradient(X, Z))[:, :, 0]
 
     def restrict(self, columns: Any) -> Kernel:
-        """Return the kernel that sees only these columns: an integer or a sequence of integers."""
+        """Return the kernel that sees only these columns: an integer, a name, or a sequence of them.
+
+        Names are those of a data frame that an estimator is fitted on; see :class:`~mercer.kernels.Restricted`.
+        """
         return combinations["restrict"](self, columns)
 
     def _refuse_rough(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from mercer.exceptions import parameter_error
 from mercer.kernels.base import Kernel
 from mercer.kernels.callable import FunctionKernel
+from mercer.kernels.categorical import Categorical
 from mercer.kernels.histogram import ExponentiatedChiSquared
 from mercer.kernels.identity import Identity
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
@@ -31,6 +32,7 @@ NAMES: dict[str, Callable[[], Kernel]] = {
     "poly": Polynomial,
     "constant": Constant,
     "identity": Identity,
+    "categorical": Categorical,
     "chi2": ExponentiatedChiSquared,
     "integral_gaussian": IntegralGaussian,
     "integral_laplacian": IntegralLaplacian,

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._params import Params
 from mercer._state import Stateful
 from mercer.exceptions import UnsupportedError
+from mercer.kernels import ColumnLayout
 from mercer.linalg import Gram
 from mercer.measures import Measure
 
@@ -33,6 +34,10 @@ class OperatorValuedKernel(Params, ABC):
     def adapt(self, X: Any) -> OperatorValuedKernel:
         """Return a copy in which parameters that depend on the inputs, such as ``"median"``, are numbers."""
         return self.replace()
+
+    def locate(self, layout: ColumnLayout) -> OperatorValuedKernel:
+        """Return the kernel for the array that a table was encoded as; see :meth:`mercer.kernels.Kernel.locate`."""
+        return self
 
     @property
     def continuous(self) -> bool:

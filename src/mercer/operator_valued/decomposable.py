@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import parameter_error
-from mercer.kernels import Kernel
+from mercer.kernels import ColumnLayout, Kernel
 from mercer.linalg import Kronecker, LinearOperator
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, OperatorValuedKernel
@@ -72,6 +72,10 @@ class Decomposable(OperatorValuedKernel):
     def adapt(self, X: Any) -> Decomposable:
         """Return a copy in which parameters of k_X that depend on the inputs are numbers."""
         return self.replace(kernel=self.kernel.adapt(X))
+
+    def locate(self, layout: ColumnLayout) -> Decomposable:
+        """Return a copy in which columns that k_X names are numbers."""
+        return self.replace(kernel=self.kernel.locate(layout))
 
     def bind(self, measure: Measure, slopes: Any = None, *, n_components: int | None = None) -> BoundDecomposable:
         """Fix the output representation: values in R^p at the nodes of ``measure`` and, perhaps, slopes at some points.

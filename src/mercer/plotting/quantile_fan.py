@@ -99,8 +99,8 @@ class QuantileFanDisplay:
             Fitted on inputs, not on Gram matrices, with ``predict_quantile(X, levels)``, also at the end of a
             Pipeline.
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows that say where to draw. Columns of a data frame need not hold numbers, if the estimator is a Pipeline
-            that encodes them: text, categories and the like are held at their most frequent value.
+            Rows that say where to draw. Columns of a data frame need not hold numbers, if the estimator was fitted on
+            such: text, categories and the like are held at their most frequent value.
         y : array-like of shape (n_samples,), optional
             Targets, to show the rows as points.
         feature : int or str, default=0
