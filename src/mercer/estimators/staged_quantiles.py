@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.row_order import canonical_order
 from mercer.interpolation import refine
 from mercer.kernels import Gaussian
 from mercer.measures import GaussLegendre
@@ -76,7 +77,8 @@ def fit_stages(
     nodes : array of shape (m,)
         The levels that it is trained on.
     """
-    order = _canonical(X, y)
+    order = canonical_order(X, y)
+    order = order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]
     X, y, weight = X[order], y[order], None if weight is None else weight[order]
     stages = learn_stages(X, y, weight)
     if len(y) < SHAPE_ROWS:
@@ -89,17 +91,6 @@ def fit_stages(
     alpha = _choose_alpha(kernel, features, standard, share, joint, nodes)
     shape = None if alpha is None else joint(kernel, alpha).fit(features, standard, sample_weight=share)
     return stages, shape
-
-
-def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return an order of the rows that is the same however they came, of many of them some.
-
-    Folds and subsets are drawn from it, so that neither the order of rows nor that of columns matters.
-    """
-    spread = X.std(axis=0)
-    size = np.sum(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
-    order = np.lexsort([*X.T, size.round(6), y])
-    return order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]
 
 
 def _choose_alpha(kernel, features, standard, share, joint, nodes) -> float | None:
