@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from mercer.estimators.binary_labels import check_both, positive_class, two_clas
 from mercer.estimators.certified import ROUGH_ROWS
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
 from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
+from mercer.estimators.operating_curve import OperatingCurve
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
@@ -26,7 +26,7 @@ from mercer.operator_valued import BoundKernel
 from mercer.quantile_function import QuantileFunction, check_levels
 from mercer.stages import LabelInputs
 
-__all__ = ["COST_HINT", "CostSensitiveClassifier", "OperatingCurve"]
+__all__ = ["COST_HINT", "CostSensitiveClassifier"]
 
 COST_HINT = (
     "A cost θ weighs positives by θ and negatives by 1 − θ; "
@@ -34,25 +34,6 @@ COST_HINT = (
 )
 #: rows with costs of their own that are evaluated at once, each at the costs of all of them
 ROWS_AT_ONCE = 256
-
-
-@dataclass(frozen=True, eq=False)
-class OperatingCurve:
-    """What a classifier does at each cost: the points of an ROC curve, labelled by the cost that leads there.
-
-    Parameters
-    ----------
-    costs : array of shape (k,)
-        Costs θ of the positive class.
-    sensitivity : array of shape (k,)
-        Share of the positives that are called positive.
-    specificity : array of shape (k,)
-        Share of the negatives that are called negative.
-    """
-
-    costs: np.ndarray
-    sensitivity: np.ndarray
-    specificity: np.ndarray
 
 
 class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
@@ -72,8 +53,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     ----------
     kernel : Kernel, str, callable or OperatorValuedKernel, default=None
         k_X. By default it is learned (see Notes), unless ``alpha`` is a number: columns are warped and get scales by
-        evidence, or one for all where that is better on held-out rows. Units of columns do not matter. Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter
-        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
+        evidence, or one for all where that is better on held-out rows. Units of columns do not matter. Strings such as
+        "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter of it, pass the
+        record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
         ``Decomposable(Gaussian(), Gaussian(5.0))``, with ``output_kernel=None``.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on costs. By default a Gaussian whose scale is the median distance of the costs.
@@ -169,10 +151,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     With ``measure=Points([θ], [1.0])`` and ``output_kernel="constant"`` this is the support vector machine
     ``sklearn.svm.SVC(C=1/(n·λ), class_weight={negative: 1 − θ, positive: θ})``.
 
-    Without a kernel or λ of yours, k_X(x, x') = g·exp(−½ Σ_k s_k (z_k − z_k')²) + l·Σ_k s_k z_k z_k', divided by its mean
-    at x = x', with z the columns of x, standardised, perhaps after power transforms. Scales s, g and l maximise the
-    evidence of a Gaussian process for the labels ±1 times a prior that draws all scales to a common one, on at most
-    300 rows. Then rows are dealt to three folds; for each, fits to the others, with scales from the others, are
+    Without a kernel or λ of yours, k_X(x, x') is g·exp(−½ Σ_k s_k (z_k − z_k')²) + l·Σ_k s_k z_k z_k', divided by its
+    mean at x = x', with z the columns of x, standardised, perhaps after power transforms. Scales s, g and l maximise
+    the evidence of a Gaussian process for the labels ±1 times a prior that draws all scales to a common one, on at
+    most 300 rows. Then rows are dealt to three folds; for each, fits to the others, with scales from the others, are
     compared by the cost of their errors, for these s or equal ones (without the linear part) and λ from 0.03 to 1e-5,
     on at most 1 000 rows. Inputs more than half a standard deviation from the training range are moved there. With λ
     of yours, fewer than five rows of a class, ``noncrossing="guarantee"`` or arrays that are not NumPy's, k_X is

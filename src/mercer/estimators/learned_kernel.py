@@ -29,7 +29,7 @@ COST_FOLDS = 3
 #: rows that kernel and λ are chosen from; more would cost more than the fit
 HELD_OUT_ROWS = 1000
 #: λ that are tried, for kernels of mean 1 at equal points, from large to small
-ALPHAS = tuple(float(alpha) for alpha in np.logspace(-1.5, -5, 8))
+COST_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-1.5, -5, 8))
 #: relative duality gap of the fits that are compared
 COMPARISON_TOL = 2e-2
 
@@ -91,7 +91,7 @@ class LabelledRows:
         for number, (_, parts) in enumerate(self.candidates):
             paths = [self._path(owner, bind, loss, part, k, most_rows) for k, part in enumerate(parts)]
             table: list[tuple[float, ...]] = []
-            for alpha, row in zip(ALPHAS, zip(*paths, strict=True), strict=True):
+            for alpha, row in zip(COST_ALPHAS, zip(*paths, strict=True), strict=True):
                 table.append(row)
                 costs[number, alpha] = float(np.mean(row))
                 if falls(-np.array(table)):
@@ -107,12 +107,12 @@ class LabelledRows:
         measure = bound.measure
         targets = np.broadcast_to(self.signs[train, None], (len(train), len(measure)))
         weight = None if self.weight is None else self.weight[train]
-        problem = DualProblem(bound.gram(Z), loss, targets, measure, ALPHAS[0], weight, owner.fit_intercept)
+        problem = DualProblem(bound.gram(Z), loss, targets, measure, COST_ALPHAS[0], weight, owner.fit_intercept)
         new, theta = inputs(self.X[test]), measure.locations
         price = measure.weights * np.where(self.signs[test, None] > 0, theta, 1 - theta)
         share = None if self.weight is None else self.weight[test]
-        results = solve_path(problem, ALPHAS, owner.solver, COMPARISON_TOL, owner.max_iter, owner)
-        for alpha, result in zip(ALPHAS, results, strict=True):
+        results = solve_path(problem, COST_ALPHAS, owner.solver, COMPARISON_TOL, owner.max_iter, owner)
+        for alpha, result in zip(COST_ALPHAS, results, strict=True):
             function = bound.expand(Z, problem.with_alpha(alpha).primal_coef(result.coef))
             decisions = function.evaluate(new, measure.points) + result.intercept
             wrong = (decisions > 0) != (self.signs[test, None] > 0)
