@@ -106,7 +106,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     inputs_ : LabelInputs or None
         What was learned of the inputs: ``inputs_(X)`` are the rows as ``kernel_`` takes them. None with a kernel or λ
         of yours, and in the other cases that Notes name.
-    relevance_ : array of shape (n_features_in_,)
+    relevance_ : array of shape (n_features_in_,) or None
         Where the kernel is learned, the share of each column in the scales; it sums to 1.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
@@ -263,8 +263,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         choose = self._choose_learned if self._learns(X, signs) else self._choose_given
         self.inputs_, X, bound, alpha = choose(X, Y, weight, measure, loss)
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
-        if self.inputs_ is not None:
-            self.n_features_in_, self.relevance_ = d, self.inputs_.share(d)
+        self.n_features_in_ = d
+        self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
         numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
         self.pos_label_ = classes.tolist()[positive]
@@ -287,11 +287,13 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         def bind(kernel: Kernel) -> BoundKernel:
             return self._operator_valued_kernel(X, measure, kernel)
 
+        def check(rows: LabelledRows) -> None:
+            inputs, rough = rows.choose(self, bind, loss, ROUGH_ROWS)
+            self._afford(inputs(X), Y, weight, bind(inputs.kernel), loss, lambda rows: rough)
+
         with progress(self.verbose, LEARNING):
             rows = LabelledRows.learn(X, Y[:, 0], weight)
-            if not eigh_fits(len(X)):
-                inputs, rough = rows.choose(self, bind, loss, ROUGH_ROWS)
-                self._afford(inputs(X), Y, weight, bind(inputs.kernel), loss, lambda rows: rough)
+            rows = rows if eigh_fits(len(X)) else rows.affordable(check)
             inputs, alpha = rows.choose(self, bind, loss)
         return inputs, inputs(X), bind(inputs.kernel), alpha
 

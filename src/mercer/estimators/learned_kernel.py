@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.estimators.row_order import canonical_order
+from mercer.exceptions import UnsupportedError
 from mercer.kernels import Kernel
 from mercer.losses import Loss
 from mercer.model_selection.choice import falls
@@ -64,6 +65,19 @@ class LabelledRows:
         inputs, parts = learn_label_inputs(X, signs, weight, order, fold)
         alike = LabelInputs.alike(inputs.columns)
         return cls(X, signs, weight, order, fold, ((inputs, parts), (alike, [alike] * COST_FOLDS)))
+
+    def affordable(self, check: Callable[[LabelledRows], None]) -> LabelledRows:
+        """Return the rows with those candidates only that ``check`` does not refuse; one refusal, where it refuses all."""
+        kept, refusal = [], None
+        for candidate in self.candidates:
+            try:
+                check(replace(self, candidates=(candidate,)))
+                kept.append(candidate)
+            except UnsupportedError as error:
+                refusal = error
+        if refusal is not None and not kept:
+            raise refusal
+        return replace(self, candidates=tuple(kept))
 
     def choose(
         self,
