@@ -67,7 +67,7 @@ class LabelledRows:
         return cls(X, signs, weight, order, fold, ((inputs, parts), (alike, [alike] * COST_FOLDS)))
 
     def affordable(self, check: Callable[[LabelledRows], None]) -> LabelledRows:
-        """Return the rows with those candidates only that ``check`` does not refuse; one refusal, where it refuses all."""
+        """Return the rows with those candidates that ``check`` does not refuse; where it refuses all, so does this."""
         kept, refusal = [], None
         for candidate in self.candidates:
             try:
@@ -88,7 +88,8 @@ class LabelledRows:
     ) -> tuple[LabelInputs, float]:
         """Return inputs and λ of the least cost of errors of rows that neither the fit nor its inputs have seen.
 
-        λ below one that is clearly worse than a larger one are not tried.
+        λ below one that is clearly worse than a larger one are not tried. As fits to two of three folds are compared,
+        λ is multiplied by 2/3: so C = 1/(λn), what a row may weigh, stays the same.
 
         Parameters
         ----------
@@ -111,7 +112,7 @@ class LabelledRows:
                 if falls(-np.array(table)):
                     break
         number, alpha = min(costs, key=lambda pair: costs[pair])
-        return self.candidates[number][0], alpha
+        return self.candidates[number][0], alpha * (1 - 1 / COST_FOLDS)
 
     def _path(self, owner, bind, loss, inputs, k, most_rows) -> Iterator[float]:
         """Yield, for each λ, the mean cost of the errors in fold k of a fit to the other folds."""
