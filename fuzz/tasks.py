@@ -156,6 +156,8 @@ class StoredFit:
         self.n = len(order)
         self.X = X[order][:, order] if pairwise else X[order]
         anchors = len(model.X_fit_) - self.n if model.noncrossing == "guarantee" else 0
+        if getattr(model, "inputs_", None) is not None:  # rows as a learned kernel takes them
+            self.X = model.inputs_(self.X)
         if not np.array_equal(model.X_fit_[: len(model.X_fit_) - anchors], self.X):
             raise Surprise("rows", "X_fit_ has other rows")
         self.theta, self.w = long(model.measure_.points[:, 0]), long(model.measure_.weights)

@@ -110,8 +110,8 @@ def test_alpha_auto_is_that_of_balanced_classes_but_for_a_factor():
     x, y = x[keep], y[keep]
     p = y.mean()
     assert p < 0.3
-    plain = classifier(alpha="auto", tol=0.5).fit(x, y)
-    balanced = classifier(alpha="auto", tol=0.5).fit(x, y, np.where(y == 1, 1 / p, 1 / (1 - p)))
+    plain = classifier("gaussian", alpha="auto", tol=0.5).fit(x, y)
+    balanced = classifier("gaussian", alpha="auto", tol=0.5).fit(x, y, np.where(y == 1, 1 / p, 1 / (1 - p)))
     assert plain.alpha_ == pytest.approx(balanced.alpha_ * (4 * p * (1 - p)) ** 2, rel=1e-12)
 
 

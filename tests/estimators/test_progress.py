@@ -53,8 +53,10 @@ def test_the_choice_of_alpha_speaks(capsys):
     said = lines(capsys)
     assert said[0] == "choosing alpha by leave-one-out"
     assert any(line.startswith("eigendecomposition") for line in said[: said.index(said[0]) + 3])
-    CostSensitiveClassifier(verbose=1).fit(X[:50], Y[:50] > 0)
+    CostSensitiveClassifier("gaussian", verbose=1).fit(X[:50], Y[:50] > 0)
     assert lines(capsys)[0] == "choosing alpha by leave-one-out"
+    CostSensitiveClassifier(verbose=1).fit(X[:50], Y[:50] > 0)
+    assert lines(capsys)[0].startswith("choosing scales of columns by evidence")
 
 
 def test_curves_and_levels(capsys):

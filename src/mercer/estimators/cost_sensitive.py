@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import clip, device, is_numpy, namespace, to_numpy
+from mercer.estimators.binary_labels import check_both, positive_class, two_classes, whether_positive
+from mercer.estimators.certified import ROUGH_ROWS
 from mercer.estimators.infinite_task import InfiniteTaskEstimator
+from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
+from mercer.estimators.operating_curve import OperatingCurve
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.renamed import renamed
 from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
-from mercer.exceptions import DataError, parameter_error
+from mercer.exceptions import parameter_error
+from mercer.kernels import Kernel
+from mercer.linalg import eigh_fits
+from mercer.operator_valued import BoundKernel
 from mercer.quantile_function import QuantileFunction, check_levels
+from mercer.stages import LabelInputs
 
-__all__ = ["COST_HINT", "CostSensitiveClassifier", "OperatingCurve", "whether_positive"]
+__all__ = ["COST_HINT", "CostSensitiveClassifier"]
 
 COST_HINT = (
     "A cost θ weighs positives by θ and negatives by 1 − θ; "
@@ -29,25 +35,6 @@ COST_HINT = (
 )
 #: rows with costs of their own that are evaluated at once, each at the costs of all of them
 ROWS_AT_ONCE = 256
-
-
-@dataclass(frozen=True, eq=False)
-class OperatingCurve:
-    """What a classifier does at each cost: the points of an ROC curve, labelled by the cost that leads there.
-
-    Parameters
-    ----------
-    costs : array of shape (k,)
-        Costs θ of the positive class.
-    sensitivity : array of shape (k,)
-        Share of the positives that are called positive.
-    specificity : array of shape (k,)
-        Share of the negatives that are called negative.
-    """
-
-    costs: np.ndarray
-    sensitivity: np.ndarray
-    specificity: np.ndarray
 
 
 class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
@@ -66,14 +53,16 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     Parameters
     ----------
     kernel : Kernel, str, callable or OperatorValuedKernel, default=None
-        k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
-        Strings such as "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter
-        of it, pass the record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
+        k_X. By default it is learned (see Notes), unless ``alpha`` is a number: columns are warped and get scales by
+        evidence, or one for all where that is better on held-out rows. Units of columns do not matter. Strings such as
+        "gaussian", "laplacian", "matern", "linear", "precomputed" are understood. To tune a parameter of it, pass the
+        record, ``kernel=Gaussian()``, and search over ``kernel__gamma``. Or the whole of K,
         ``Decomposable(Gaussian(), Gaussian(5.0))``, with ``output_kernel=None``.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on costs. By default a Gaussian whose scale is the median distance of the costs.
     alpha : float or "auto", default="auto"
-        λ. "auto" takes it from a closed-form leave-one-out error of the square loss on the labels ±1 (see Notes).
+        λ. "auto" is that of the least cost on held-out rows, together with the kernel; with a kernel of yours it comes
+        from a closed-form leave-one-out error of the square loss on the labels ±1 (see Notes).
     measure : MeasureRule, default=None
         Which costs are trained on, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
         ``Points([0.1, 0.5, 0.9])`` trains on three costs.
@@ -119,10 +108,15 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         The labels in sorted order.
     pos_label_ : label
         The positive class.
+    inputs_ : LabelInputs or None
+        What was learned of the inputs: ``inputs_(X)`` are the rows as ``kernel_`` takes them. None with a kernel or λ
+        of yours, and in the other cases that Notes name.
+    relevance_ : array of shape (n_features_in_,) or None
+        Where the kernel is learned, the share of each column in the scales; it sums to 1.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Training rows of positive weight, identical pairs (x, y) once.
+        Training rows of positive weight, identical pairs (x, y) once; as ``kernel_`` takes them, where it is learned.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     slopes_ : array of shape (n_slopes, 1) or None
@@ -162,9 +156,19 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     With ``measure=Points([θ], [1.0])`` and ``output_kernel="constant"`` this is the support vector machine
     ``sklearn.svm.SVC(C=1/(n·λ), class_weight={negative: 1 − θ, positive: θ})``.
 
-    ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same kernels and both classes of
-    equal weight, in closed form, over λ from 1e-6 to 10, and multiplies by (4p(1 − p))², p the share of the positives.
-    It is a sound start; tune ``alpha`` by cross-validation where a fit matters.
+    Without a kernel or λ of yours, k_X(x, x') is g·exp(−½ Σ_k s_k (z_k − z_k')²) + l·Σ_k s_k z_k z_k', divided by its
+    mean at x = x', with z the columns of x, standardised, perhaps after power transforms. Scales s, g and l maximise
+    the evidence of a Gaussian process for the labels ±1 times a prior that draws all scales to a common one, on at
+    most 300 rows. Then rows are dealt to three folds; for each, fits to the others, with scales from the others, are
+    compared by the cost of their errors, for these s or equal ones (without the linear part) and λ from 0.03 to 1e-5,
+    on at most 1 000 rows; λn is then that of the best. Inputs more than half a standard deviation from the training
+    range are moved there. With λ of yours, fewer than five rows of a class, ``noncrossing="guarantee"`` or arrays that
+    are not NumPy's, k_X is ``Gaussian("standardized")``: lengths are the columns' standard deviations times the median
+    distance.
+
+    With such a kernel or yours, ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same
+    kernels and both classes of equal weight, in closed form, over λ from 1e-6 to 10, and multiplies by (4p(1 − p))², p
+    the share of the positives. It is a sound start; tune ``alpha`` by cross-validation where a fit matters.
 
     The cost is that of the numerical ranks r and q of the two Gram matrices: for smooth kernels in few dimensions
     r and q are small (tens), the n × n matrix is never formed, and a step takes O(n·m·(r + q)).
@@ -184,6 +188,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     >>> bool(curve.sensitivity[-1] > 0.9 and curve.specificity[0] > 0.9 and model.relative_gap_ <= 1e-3)
     True
     """
+
+    inputs_: LabelInputs | None
 
     _theta = "cost"
     _losses = "'hinge', 'moreau_hinge', 'weighted_moreau_hinge'"
@@ -253,23 +259,19 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         """
         self._check_settings()
         labels = validate_labels(self, y)
-        classes = self._two_classes(labels)
-        positive = self._positive_class(classes)
+        classes = two_classes(self, labels)
+        positive = positive_class(self, classes)
         signs = np.where(labels == classes[positive], 1.0, -1.0)
         rows = validate_training(self, X, signs, sample_weight)
-        self._check_both(to_numpy(rows.y), classes[[1 - positive, positive]])
+        check_both(self, to_numpy(rows.y), classes[[1 - positive, positive]])
         X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
-        bound = self._operator_valued_kernel(X, self._measure(X))
-        loss = self._loss()
-        Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(bound.measure)))
-
-        def choose(rows: int = MOST_ROWS) -> float:
-            return self._choose_alpha(bound, loss.growth, X, to_numpy(signs), weight, rows)
-
-        self._afford(X, Y, weight, bound, loss, choose)
-        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
-            alpha = choose()
+        measure, loss, d = self._measure(X), self._loss(), int(X.shape[1])
+        Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(measure)))
+        choose = self._choose_learned if self._learns(X, signs) else self._choose_given
+        self.inputs_, X, bound, alpha = choose(X, Y, weight, measure, loss)
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
+        self.n_features_in_ = d
+        self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
         numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
         self.pos_label_ = classes.tolist()[positive]
@@ -278,6 +280,41 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     def _check_settings(self) -> None:
         super()._check_settings()
         check_number(self, "cost", self.cost, low=0, high=1, hint=COST_HINT)
+
+    def _learns(self, X, signs) -> bool:
+        """Whether the kernel is learned: where neither it nor λ was given and there are rows to learn from."""
+        left = self.kernel is None and isinstance(self.alpha, str) and self.alpha == "auto"
+        if not left or self.noncrossing == "guarantee" or not is_numpy(X):
+            return False
+        return min(np.sum(signs > 0), np.sum(signs < 0)) >= FEWEST_OF_A_CLASS
+
+    def _choose_learned(self, X, Y, weight, measure, loss) -> tuple[LabelInputs, Any, BoundKernel, float]:
+        """Return inputs, the rows as the kernel takes them, the kernel, learned from the labels, and λ."""
+
+        def bind(kernel: Kernel) -> BoundKernel:
+            return self._operator_valued_kernel(X, measure, kernel)
+
+        def check(rows: LabelledRows) -> None:
+            inputs, rough = rows.choose(self, bind, loss, ROUGH_ROWS)
+            self._afford(inputs(X), Y, weight, bind(inputs.kernel), loss, lambda rows: rough)
+
+        with progress(self.verbose, LEARNING):
+            rows = LabelledRows.learn(X, Y[:, 0], weight)
+            rows = rows if eigh_fits(len(X)) else rows.affordable(check)
+            inputs, alpha = rows.choose(self, bind, loss)
+        return inputs, inputs(X), bind(inputs.kernel), alpha
+
+    def _choose_given(self, X, Y, weight, measure, loss) -> tuple[None, Any, BoundKernel, float]:
+        """Return what :meth:`_choose_learned` does for the kernel that was given: no inputs, the rows as they are."""
+        bound = self._operator_valued_kernel(X, measure)
+        signs = to_numpy(Y[:, 0])
+
+        def choose(rows: int = MOST_ROWS) -> float:
+            return self._choose_alpha(bound, loss.growth, X, signs, weight, rows)
+
+        self._afford(X, Y, weight, bound, loss, choose)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            return None, X, bound, choose()
 
     def _choose_alpha(self, bound, growth, X, signs, weight, rows) -> float:
         """Return λ, for "auto" that of balanced classes times (4p(1 − p))², p the share of the positives.
@@ -291,36 +328,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         alpha = choose_alpha(self, self.alpha, bound, growth, X, signs, balanced, self.fit_intercept, rows)
         return alpha * (4 * p * q) ** 2 if isinstance(self.alpha, str) else alpha
 
-    def _two_classes(self, labels: np.ndarray) -> np.ndarray:
-        classes = np.unique(labels)
-        if len(classes) > 2:
-            shown = ", ".join(map(repr, classes.tolist()[:10])) + (", ..." if len(classes) > 10 else "")
-            raise DataError(
-                f"{type(self).__name__}: Only binary classification is supported. The type of the target is "
-                f"{type_of_target(labels)}: y has {len(classes)} classes: {shown}. CostMatrixClassifier() takes "
-                "several; for one class against the rest pass y == label."
-            )
-        if len(classes) < 2:
-            raise DataError(
-                f"{type(self).__name__}: y must have two classes; there is one class only: {classes.tolist()[0]!r}."
-            )
-        return classes
-
-    def _positive_class(self, classes: np.ndarray) -> int:
-        """Return which of the two classes is the positive one: 0 or 1."""
-        if self.pos_label is None:
-            return 1
-        try:
-            return classes.tolist().index(self.pos_label)
-        except ValueError as error:
-            allowed = f"None or one of the classes, {classes.tolist()}"
-            raise parameter_error(self, "pos_label", self.pos_label, allowed) from error
-
-    def _check_both(self, signs: np.ndarray, names: np.ndarray) -> None:
-        """Refuse rows of positive weight among which the negative or the positive class is missing."""
-        for sign, label in zip((-1, 1), names.tolist(), strict=True):
-            if not np.any(signs == sign):
-                raise DataError(f"{type(self).__name__}: no row of positive weight has the class {label!r}.")
+    def _valid_inputs(self, X, method="predict"):
+        X = super()._valid_inputs(X, method)
+        return X if self.inputs_ is None else self.inputs_(X)
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -478,22 +488,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         truth = whether_positive(self, y, len(positive))
         weight = validate_weight(sample_weight, positive)
         signs, classes = np.where(truth, 1, -1), to_numpy(self.classes_)
-        self._check_both(signs[weight > 0], classes if self._second_is_positive else classes[::-1])
+        check_both(self, signs[weight > 0], classes if self._second_is_positive else classes[::-1])
         right = np.where(truth[:, None], positive, ~positive) * weight[:, None]
         # sums down the columns, all in one order: rounding cannot make a monotone curve wiggle
         shares = [right[signs == sign].sum(axis=0) / weight[signs == sign].sum() for sign in (1, -1)]
         return OperatingCurve(costs, *shares)
-
-
-def whether_positive(model: CostSensitiveClassifier, y: Any, n: int) -> np.ndarray:
-    """Return which of n labels are the positive class of a fitted model; others than its two are refused."""
-    labels, classes = validate_labels(model, y), to_numpy(model.classes_)
-    if len(labels) != n:
-        raise DataError(f"y must have shape ({n},), one label for each row of X; got {labels.shape}.")
-    strange = ~np.isin(labels, classes)
-    if np.any(strange):
-        raise DataError(
-            f"{type(model).__name__}: y must have the labels of the fit, {classes.tolist()}; "
-            f"got {labels[strange].tolist()[0]!r}."
-        )
-    return labels == model.pos_label_

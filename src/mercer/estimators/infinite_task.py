@@ -74,8 +74,8 @@ class InfiniteTaskEstimator(CertifiedEstimator):
             )
         return measure
 
-    def _operator_valued_kernel(self, X, measure) -> BoundKernel:
-        """Return K, bound to the measure, with numbers for all its parameters."""
+    def _operator_valued_kernel(self, X, measure, learned: Kernel | None = None) -> BoundKernel:
+        """Return K, bound to the measure, with numbers for all its parameters; k_X as given, unless it was learned."""
         if isinstance(self.kernel, OperatorValuedKernel):
             if not self.kernel.continuous:
                 allowed = f"a kernel whose functions are known at every {self._theta}"
@@ -83,7 +83,8 @@ class InfiniteTaskEstimator(CertifiedEstimator):
                 raise parameter_error(self, "kernel", self.kernel, allowed, hint)
             kernel = self.kernel.locate(column_layout(self)).adapt(X)
         else:
-            kernel = Decomposable(self._adapted_kernel(X), self._given_output_kernel())
+            inputs = self._adapted_kernel(X) if learned is None else learned
+            kernel = Decomposable(inputs, self._given_output_kernel())
         return kernel.bind(measure, n_components=1)
 
     def _given_output_kernel(self) -> Kernel:

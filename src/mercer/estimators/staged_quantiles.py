@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.row_order import canonical_order
 from mercer.estimators.shape import Residuals
 from mercer.interpolation import refine
 from mercer.measures import GaussLegendre
@@ -62,21 +63,11 @@ def fit_stages(
     learn_shape : callable Residuals -> estimator or None
         Chooses and fits the joint model of the shape.
     """
-    order = _canonical(X, y)
+    order = canonical_order(X, y)
+    order = order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]
     X, y, weight = X[order], y[order], None if weight is None else weight[order]
     stages = learn_stages(X, y, weight)
     # pinball(y − f − σu) = σ·pinball(e − u): rows have the weight of their spread
     standard, sigma = stages.standardised()
     rest = Residuals(stages.training_features(X, y), standard, sigma if weight is None else sigma * weight)
     return stages, learn_shape(rest)
-
-
-def _canonical(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return an order of the rows that is the same however they came, of many of them some.
-
-    Folds and subsets are drawn from it, so that neither the order of rows nor that of columns matters.
-    """
-    spread = X.std(axis=0)
-    size = np.sum(((X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)) ** 2, axis=1)
-    order = np.lexsort([*X.T, size.round(6), y])
-    return order[np.sort(np.random.default_rng(6).permutation(len(y))[:ALL_ROWS])]

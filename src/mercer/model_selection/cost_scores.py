@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import to_numpy
-from mercer.estimators.cost_sensitive import COST_HINT, whether_positive
+from mercer.estimators.binary_labels import whether_positive
+from mercer.estimators.cost_sensitive import COST_HINT
 from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError
 from mercer.model_selection.quantile_scores import _prepare

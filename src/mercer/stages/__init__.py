@@ -4,6 +4,7 @@ q_θ(x) = T⁻¹(f(x) + σ(x)·b(θ)). Each part is a function that learns it an
 NumPy arrays; :func:`learn_stages` makes all of them.
 """
 
+from mercer.stages.label_inputs import LabelInputs, learn_label_inputs
 from mercer.stages.location import Location, learn_location
 from mercer.stages.relevance import Relevance, choose_relevance
 from mercer.stages.residual_levels import ResidualLevels, new_levels
@@ -13,6 +14,7 @@ from mercer.stages.warps import ColumnWarp, TargetWarp
 
 __all__ = [
     "ColumnWarp",
+    "LabelInputs",
     "Location",
     "Relevance",
     "ResidualLevels",
@@ -20,6 +22,7 @@ __all__ = [
     "Stages",
     "TargetWarp",
     "choose_relevance",
+    "learn_label_inputs",
     "learn_location",
     "learn_spread",
     "learn_stages",

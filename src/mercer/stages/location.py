@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
-from mercer.stages.relevance import JITTER, Relevance, choose_relevance, one_thread
+from mercer.stages.relevance import JITTER, Relevance, cross_fitted_relevance
 
 __all__ = ["Doubt", "Location", "Process", "learn_location"]
 
@@ -138,9 +138,7 @@ def learn_location(
     order = np.random.default_rng(1).permutation(n)
     fold = np.empty(n, dtype=int)
     fold[order] = np.arange(n) % LOCATION_FOLDS
-    with one_thread():
-        parts = [choose_relevance(Z, t, weight, rows=order[fold[order] != k]) for k in range(LOCATION_FOLDS)]
-        whole = choose_relevance(Z, t, weight, start=start)
+    *parts, whole = cross_fitted_relevance(Z, t, weight, order, fold, start)
     processes, residuals = [], np.empty(n)
     for k, relevance in enumerate(parts):
         process, left_out = condition(relevance, Z, t, weight)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.kernels import Constant, Gaussian, Kernel, Linear
 
-__all__ = ["Relevance", "choose_relevance", "one_thread"]
+__all__ = ["Relevance", "choose_relevance", "cross_fitted_relevance", "one_thread"]
 
 #: rows that the evidence is computed from, and steps of its maximisation
 EVIDENCE_ROWS, EVIDENCE_STEPS = 300, 20
@@ -131,6 +131,30 @@ def choose_relevance(
         options={"maxiter": steps},
     )
     return Relevance.of_vector(found.x, float(found.fun))
+
+
+def cross_fitted_relevance(
+    Z: np.ndarray,
+    t: np.ndarray,
+    weight: np.ndarray | None,
+    order: np.ndarray,
+    fold: np.ndarray,
+    start: Relevance | None = None,
+) -> tuple[Relevance, ...]:
+    """Return parameters that were learned without each of the folds, then those of all rows.
+
+    Parameters
+    ----------
+    Z, t, weight, start
+        As :func:`choose_relevance` takes them; ``start`` is for the parameters of all rows.
+    order : array of int, shape (n,)
+        The rows in random order.
+    fold : array of int, shape (n,)
+        The fold of each row: 0, 1, …
+    """
+    with one_thread():
+        parts = [choose_relevance(Z, t, weight, order[fold[order] != k]) for k in range(int(fold.max()) + 1)]
+        return *parts, choose_relevance(Z, t, weight, start=start)
 
 
 def _posterior(

@@ -13,7 +13,7 @@ from mercer.stages.residual_levels import ResidualLevels
 from mercer.stages.spread import Spread, learn_spread
 from mercer.stages.warps import ColumnWarp, TargetWarp
 
-__all__ = ["Stages", "learn_stages"]
+__all__ = ["Stages", "choose_warps", "learn_stages"]
 
 #: steps of the evidence for each choice of warps
 SCREENING_STEPS = 8
@@ -45,9 +45,7 @@ class Stages:
 
     def relevance(self, d: int) -> np.ndarray:
         """Return the share of each of d columns in the scales of the location, shape (d,); it sums to 1."""
-        share = np.zeros(d)
-        share[self.columns.kept] = self.location.relevance
-        return share
+        return self.columns.among_all(self.location.relevance, d)
 
     def parts(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return f and σ at rows, in units of the warped target, and the features that σ is a function of.
@@ -94,7 +92,7 @@ def learn_stages(X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None)
     (2, 3)
     """
     weight = None if weight is None else weight / weight.mean()
-    columns, target, start = _choose_warps(X, y, weight)
+    columns, target, start = choose_warps(X, y, weight)
     Z, t = columns(X), target(y)
     location = learn_location(Z, t, weight, start)
     predicted = t - location.residuals
@@ -108,15 +106,18 @@ def _features(Z: np.ndarray, f: np.ndarray, signal: tuple[float, float]) -> np.n
     return np.column_stack([Z, (f - signal[0]) / signal[1]])
 
 
-def _choose_warps(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray | None
+def choose_warps(
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, target_powers: tuple[bool, ...] = (False, True)
 ) -> tuple[ColumnWarp, TargetWarp, Relevance | None]:
-    """Return the warps of the largest evidence for y, ∏ T′(y_i) times that for T(y), and where it was reached."""
+    """Return the warps of the largest evidence for y, ∏ T′(y_i) times that for T(y), and where it was reached.
+
+    ``target_powers=(False,)`` leaves targets as they are but for origin and unit: labels have no power.
+    """
     rows = np.random.default_rng(0).permutation(len(y))[:EVIDENCE_ROWS]
     columns = [ColumnWarp.learn(X, powers) for powers in (False, True)]
-    targets = [TargetWarp.learn(y, weight, power) for power in (False, True)]
+    targets = [TargetWarp.learn(y, weight, power) for power in target_powers]
     columns = columns if np.any(columns[1].powers != 1) else columns[:1]
-    targets = targets if targets[1].power != 1 else targets[:1]
+    targets = targets if targets[-1].power != 1 else targets[:1]
     if len(columns) == len(targets) == 1:
         return columns[0], targets[0], None
     tried = []

@@ -81,6 +81,12 @@ class ColumnWarp:
         Z = _powered((X[:, self.kept] - self.centre[0]) / self.scale[0], self.powers)
         return np.clip((Z - self.centre[1]) / self.scale[1], self.low, self.high)
 
+    def among_all(self, values: np.ndarray, d: int) -> np.ndarray:
+        """Return values of the columns that are used as values of all d columns, 0 for the others."""
+        every = np.zeros(d)
+        every[self.kept] = values
+        return every
+
     def beyond(self, X: np.ndarray) -> np.ndarray:
         """Return how far rows are from the training range, the most of all columns, in standard deviations of it."""
         X = X[:, self.kept]
