@@ -3,13 +3,16 @@
     python benchmarks/tables.py                                  # tables of scikit-learn and statsmodels
     python benchmarks/tables.py --data DIRECTORY                 # and the twenty of qr20_numeric.npz there
     python benchmarks/tables.py --models mercer joint --splits 1 # some models, one split
+    git worktree add ../before ee72b4e
+    python benchmarks/tables.py --models mercer cv --against ../before/src # the same defaults of another checkout
 
 Each table is split 70/30 three times. Loss is the mean pinball loss at levels 0.1, ..., 0.9 of held-out rows; coverage
 and interval score (Gneiting and Raftery, 2007) are those of the 90 % interval. Rivals: a forest of 200 trees, gradient
 boosting (LightGBM with a model for each level, CatBoost with one for all) and linear quantile regression, each tuned
 over the few settings in ``RIVALS`` by 3-fold cross-validation of the loss. The best rival is chosen on the same
-held-out rows, in its favour. CPU time, one thread. Prints a table, writes JSON; rivals that were measured before are
-read from there unless ``--fresh``. Needs ``pip install "mercer[bench]"``.
+held-out rows, in its favour. CPU time, one thread. With ``--against`` each fit of ours is made by another checkout,
+too, in a process of its own and right after. Prints a table, writes JSON; rivals that were measured before are read
+from there unless ``--fresh``. Needs ``pip install "mercer[bench]"``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,7 +38,7 @@ from sklearn.model_selection import KFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelQuantileRegressor
+from mercer import KernelQuantileRegressor, KernelQuantileRegressorCV
 from mercer.model_selection import integrated_pinball
 
 LEVELS = np.arange(1, 10) / 10
@@ -91,6 +96,11 @@ def joint(X: np.ndarray, y: np.ndarray) -> Predict:
     return lambda Z: model.predict_quantile(Z, EVERY)
 
 
+def cv(X: np.ndarray, y: np.ndarray) -> Predict:
+    model = KernelQuantileRegressorCV().fit(X, y)
+    return lambda Z: model.predict_quantile(Z, EVERY)
+
+
 def forest(X, y, min_samples_leaf) -> Predict:
     from quantile_forest import RandomForestQuantileRegressor
 
@@ -135,7 +145,7 @@ def linear(X, y, penalty) -> Predict:
     return lambda Z: np.sort(np.column_stack([model.predict(Z) for model in models]), axis=1)
 
 
-OURS = {"mercer": mercer, "joint": joint}
+OURS = {"mercer": mercer, "cv": cv, "joint": joint}
 RIVALS: dict[str, tuple[Callable, dict[str, tuple]]] = {
     "forest": (forest, {"min_samples_leaf": (2, 5, 10, 20)}),
     "lightgbm": (lightgbm, {"num_leaves": (4, 15), "n_estimators": (100,)}),
@@ -180,16 +190,36 @@ def judged(name: str, X, y, X_test, y_test) -> dict[str, float]:
     }
 
 
+def judged_by(source: Path, name: str, X, y, X_test, y_test) -> dict[str, float]:
+    """Return what another checkout's model of the same name does, in a process of its own."""
+    rows = json.dumps([part.tolist() for part in (X, y, X_test, y_test)])
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    command = [sys.executable, __file__, "--judge", name]
+    return json.loads(subprocess.run(command, input=rows, env=environment, stdout=-1, text=True, check=True).stdout)
+
+
+def judge(name: str) -> None:
+    """Print what a model does with rows from standard input, after a fit that loads what fits load."""
+    parts = [np.asarray(part) for part in json.load(sys.stdin)]
+    OURS[name](parts[0][:60], parts[1][:60])
+    print(json.dumps(judged(name, *parts)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="directory of qr20_numeric.npz")
-    parser.add_argument("--models", nargs="+", choices=[*OURS, *RIVALS], default=[*OURS, *RIVALS])
+    parser.add_argument("--models", nargs="+", choices=[*OURS, *RIVALS], default=["mercer", "joint", *RIVALS])
     parser.add_argument("--only", nargs="+", help="names of tables")
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--fresh", action="store_true", help="measure rivals again")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "tables.json")
+    parser.add_argument("--against", type=Path, help="the src folder of another checkout")
+    parser.add_argument("--judge", choices=[*OURS], help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.judge:
+        judge(options.judge)
+        return
     known = json.loads(options.output.read_text()) if options.output.exists() and not options.fresh else {}
     rows = {}
     for name, X, y in tables(options.data):
@@ -202,7 +232,10 @@ def main() -> None:
                 key = f"{name} {split} {model}"
                 if model in OURS or key not in known:
                     known[key] = judged(model, parts[0], parts[2], parts[1], parts[3])
-        for model in [*OURS, *RIVALS]:
+                if model in OURS and options.against is not None:
+                    source = options.against.resolve()
+                    known[f"{key} before"] = judged_by(source, model, parts[0], parts[2], parts[1], parts[3])
+        for model in [*OURS, *(f"{own} before" for own in OURS), *RIVALS]:
             runs = [
                 known[f"{name} {split} {model}"]
                 for split in range(options.splits)
@@ -237,9 +270,13 @@ def summarise(rows: dict) -> None:
         ]
         if rival:
             text += f"; loss against the best rival {gmean(rival):.3f}, largest {max(rival):.2f}"
-        if model != "joint" and all("joint" in row for row in own):
-            for key in ("loss", "interval_score", "seconds"):
-                text += f"; {key} against joint {gmean([row[model][key] / row['joint'][key] for row in own]):.3f}"
+        for other in ("joint", f"{model} before"):
+            if model != other and all(other in row for row in own):
+                ratios = {
+                    key: gmean([row[model][key] / row[other][key] for row in own])
+                    for key in ("loss", "interval_score", "seconds")
+                }
+                text += f"; against {other}: " + ", ".join(f"{key} {ratio:.3f}" for key, ratio in ratios.items())
         print(text)
 
 
