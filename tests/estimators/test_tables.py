@@ -55,6 +55,7 @@ MODELS = {
     "stages": (KernelQuantileRegressor(measure=LEVELS), identity, {"tol": [1e-2]}),
     "joint": (JOINT, identity, {"alpha": [0.01, 0.1]}),
     "tuned": (KernelQuantileRegressorCV(alphas=[0.1, 0.01], measure=LEVELS, cv=3), identity, {"refit": ["one_se"]}),
+    "tuned stages": (KernelQuantileRegressorCV(measure=LEVELS, cv=2), identity, {"tol": [1e-2]}),
     "calibrated": (ConformalQuantileRegressor(JOINT, random_state=0), identity, {"estimator__alpha": [0.01, 0.1]}),
     "cross": (ConformalQuantileRegressor(JOINT, method="cross", cv=3, random_state=0), identity, {"cv": [2]}),
     "costs": (CostSensitiveClassifier(alpha=0.01, measure=LEVELS), halves, {"cost": [0.4, 0.5]}),
