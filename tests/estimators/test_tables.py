@@ -59,6 +59,7 @@ MODELS = {
     "calibrated": (ConformalQuantileRegressor(JOINT, random_state=0), identity, {"estimator__alpha": [0.01, 0.1]}),
     "cross": (ConformalQuantileRegressor(JOINT, method="cross", cv=3, random_state=0), identity, {"cv": [2]}),
     "costs": (CostSensitiveClassifier(alpha=0.01, measure=LEVELS), halves, {"cost": [0.4, 0.5]}),
+    "learned costs": (CostSensitiveClassifier(measure=LEVELS), halves, {"cost": [0.4]}),
     "classes": (
         CostMatrixClassifier(CostSensitiveClassifier(alpha=0.01, measure=LEVELS)),
         thirds,

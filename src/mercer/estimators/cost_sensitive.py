@@ -111,8 +111,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     inputs_ : LabelInputs or None
         What was learned of the inputs: ``inputs_(X)`` are the rows as ``kernel_`` takes them. None with a kernel or λ
         of yours, and in the other cases that Notes name.
-    relevance_ : array of shape (n_features_in_,) or None
-        Where the kernel is learned, the share of each column in the scales; it sums to 1.
+    relevance_ : array of shape (n_columns,) or None
+        Where the kernel is learned, the share of each column, or encoded column, in the scales; it sums to 1.
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
@@ -270,7 +270,6 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         choose = self._choose_learned if self._learns(X, signs) else self._choose_given
         self.inputs_, X, bound, alpha = choose(X, Y, weight, measure, loss)
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
-        self.n_features_in_ = d
         self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
         numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
