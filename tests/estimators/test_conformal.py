@@ -1,5 +1,7 @@
 """Calibrated intervals and quantiles: exact ranks, brute force, and coverage in simulations."""
 
+import warnings
+
 import numpy as np
 import pytest
 from conformal_bases import CrossingQuantiles, FanQuantiles, LinearQuantiles, curved, straight
@@ -278,3 +280,11 @@ def test_score_is_that_of_the_calibrated_quantiles():
 def test_inputs_without_rows_are_refused(X):
     with pytest.raises(DataError, match="X must have rows: an array, a data frame or a list; got"):
         ConformalQuantileRegressor().fit(X, [1.0, 2.0])
+
+
+def test_levels_that_calibration_reads_off_by_itself_are_no_cause_for_a_warning():
+    X, y = straight(np.random.default_rng(12), 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConformalQuantileRegressor(random_state=0).fit(X, y)
+        model.predict_interval(X[:3], 0.8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
@@ -27,7 +28,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach, weight_parameter
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.validation import _own_errors, read_weight
-from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, ExtrapolationWarning, UnsupportedError, parameter_error
 from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -328,7 +329,9 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
     def _curves(self, model, X) -> np.ndarray:
         """Return the base quantiles at LEVELS, sorted, shape (n_samples, n_levels)."""
         last, inner = reach(model, X, "predict_quantile")
-        values = np.asarray(to_numpy(last.predict_quantile(inner, LEVELS)), dtype=float)
+        with warnings.catch_warnings():  # calibration says what outer levels are worth
+            warnings.filterwarnings("ignore", ".*: levels such as", ExtrapolationWarning)
+            values = np.asarray(to_numpy(last.predict_quantile(inner, LEVELS)), dtype=float)
         if values.shape != (_num_samples(X), len(LEVELS)) or not np.all(np.isfinite(values)):
             raise DataError(
                 f"{type(last).__name__}.predict_quantile must return finite numbers of shape "
