@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.certified import ROUGH_ROWS
 from mercer.estimators.row_order import canonical_order
 from mercer.exceptions import UnsupportedError
 from mercer.kernels import Kernel
+from mercer.linalg import eigh_fits
 from mercer.losses import Loss
 from mercer.model_selection.choice import falls
 from mercer.model_selection.path import solve_path
@@ -100,8 +102,10 @@ class LabelledRows:
         loss : Loss
             The loss.
         most_rows : int
-            Of more rows so many are used.
+            Of more rows so many are used; fewer, where their kernel matrix would not fit into the memory budget.
         """
+        while most_rows > ROUGH_ROWS and not eigh_fits(most_rows):
+            most_rows //= 2
         costs = {}
         for number, (_, parts) in enumerate(self.candidates):
             paths = [self._path(owner, bind, loss, part, k, most_rows) for k, part in enumerate(parts)]
