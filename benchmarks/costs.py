@@ -124,13 +124,13 @@ def by_probability(model) -> Decide:
 
 def mercer(X: np.ndarray, y: np.ndarray) -> Decide:
     model = CostSensitiveClassifier().fit(X, y)
-    return lambda Z: model.predict_function(Z, COSTS) > 0
+    return lambda Z: model.predict_at(Z, COSTS) > 0
 
 
 def joint(X: np.ndarray, y: np.ndarray) -> Decide:
     """One length for all columns, λ by leave-one-out: the default until columns had scales of their own."""
     model = CostSensitiveClassifier(Gaussian("standardized")).fit(X, y)
-    return lambda Z: model.predict_function(Z, COSTS) > 0
+    return lambda Z: model.predict_at(Z, COSTS) > 0
 
 
 def machines(X, y, C, gamma) -> Decide:

@@ -32,7 +32,7 @@ MODEL = classifier().fit(X[TRAIN], Y[TRAIN])
 
 
 def paid(model):
-    return np.mean(expected_cost(Y[TEST] == 1, model.predict_function(X[TEST], COSTS) > 0, COSTS))
+    return np.mean(expected_cost(Y[TEST] == 1, model.predict_at(X[TEST], COSTS) > 0, COSTS))
 
 
 def test_columns_that_matter_are_found_and_it_pays():
@@ -72,7 +72,7 @@ def test_the_certificate_is_that_of_the_public_problem():
     assert (same.objective_, same.relative_gap_) == (MODEL.objective_, MODEL.relative_gap_)
     assert MODEL.relative_gap_ <= 1e-3
     new = MODEL.inputs_(X[TEST])
-    np.testing.assert_array_equal(same.predict_function(new, COSTS), MODEL.predict_function(X[TEST], COSTS))
+    np.testing.assert_array_equal(same.predict_at(new, COSTS), MODEL.predict_at(X[TEST], COSTS))
     np.testing.assert_array_equal(same.predict_proba(new), MODEL.predict_proba(X[TEST]))
 
 
@@ -80,9 +80,7 @@ def test_the_certificate_is_that_of_the_public_problem():
 
 
 def agrees(model, rows, atol=1e-6):
-    np.testing.assert_allclose(
-        model.predict_function(rows, COSTS), MODEL.predict_function(X[TEST], COSTS), rtol=0, atol=atol
-    )
+    np.testing.assert_allclose(model.predict_at(rows, COSTS), MODEL.predict_at(X[TEST], COSTS), rtol=0, atol=atol)
 
 
 def test_neither_units_nor_orders_matter():
@@ -102,10 +100,8 @@ def test_a_weight_of_two_is_the_row_twice():
     scaled = classifier().fit(X[TRAIN], Y[TRAIN], 10 * counts)
     for other in (copied, scaled):
         assert other.alpha_ == weighted.alpha_
-        np.testing.assert_allclose(
-            other.predict_function(X[TEST], COSTS), weighted.predict_function(X[TEST], COSTS), atol=1e-6
-        )
-    assert not np.allclose(weighted.predict_function(X[TEST], COSTS), MODEL.predict_function(X[TEST], COSTS), atol=1e-3)
+        np.testing.assert_allclose(other.predict_at(X[TEST], COSTS), weighted.predict_at(X[TEST], COSTS), atol=1e-6)
+    assert not np.allclose(weighted.predict_at(X[TEST], COSTS), MODEL.predict_at(X[TEST], COSTS), atol=1e-3)
 
 
 def test_constant_columns_do_not_matter():
@@ -186,7 +182,7 @@ def test_other_settings_are_kept(settings):
     model = classifier(**settings).fit(X[:60], Y[:60])
     assert model.inputs_ is not None
     assert model.relative_gap_ <= 1e-3
-    values = model.predict_function(X[TEST], np.linspace(0.05, 0.95, 40))
+    values = model.predict_at(X[TEST], np.linspace(0.05, 0.95, 40))
     if settings.get("noncrossing") == "rearrange":
         assert np.min(np.diff(values, axis=1)) > -1e-12
 
