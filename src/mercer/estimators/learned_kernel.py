@@ -37,7 +37,7 @@ COST_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-1.5, -5, 8))
 #: relative duality gap of the fits that are compared
 COMPARISON_TOL = 2e-2
 #: by how many standard errors a larger λ may be worse than the best one
-STANDARD_ERRORS = 0.5
+CHANCE_ERRORS = 0.5
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _largest_of_the_best(costs: dict[tuple[int, float], np.ndarray]) -> tuple[in
 
     def as_good(pair: tuple[int, float]) -> bool:
         worse = costs[pair] - costs[best]
-        return float(worse.mean()) <= STANDARD_ERRORS * float(worse.std()) / math.sqrt(len(worse))
+        return float(worse.mean()) <= CHANCE_ERRORS * float(worse.std()) / math.sqrt(len(worse))
 
     return max((pair for pair in costs if pair[0] == best[0] and as_good(pair)), key=lambda pair: pair[1])
 
