@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
+from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
@@ -326,6 +327,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self._store(sample.X, bound, problem, result, centre, columns)
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss
+        self.relevance_ = column_shares(chosen.kernel, sample.X) if self._learns(sample) else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
         self.grid_ = sample.outputs.prediction_grid(self, grid)
@@ -344,7 +346,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         given = self._part("kernel") is not None
         kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss)
+        learn = self._learned_kernels if self._learns(sample) else None
+        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss, learn)
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
         lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
@@ -364,8 +367,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]
 
+        learn = self._learned_kernels if self._learns(sample) else None
+
         def choose(sample):
-            return choose_smoothness(sample, kernels, output_kernels, alpha, loss)
+            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn)
 
         settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
         if settled or not math.isfinite(loss.dual_bound):
@@ -377,6 +382,13 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
+
+    def _learns(self, sample: Sample) -> bool:
+        """Whether scales of columns are learned: where no kernel was given and the curves allow it."""
+        return self._part("kernel") is None and tells_columns(sample)
+
+    def _learned_kernels(self, sample: Sample) -> list[Kernel]:
+        return learned_kernels(sample, FEW_LENGTHS)
 
     def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""

@@ -222,6 +222,9 @@ class FunctionalRegressorCV(FunctionalRegressor):
                 raise parameter_error(self, "output_kernels", kernel, "kernels on points of Θ")
         return [kernel.adapt(outputs.measure.points) for kernel in kernels]
 
+    def _learns(self, sample: Sample) -> bool:
+        return False
+
     # -- the two choices ---------------------------------------------------------------------------------------
 
     def _afford(self, sample: Sample) -> None:
