@@ -1,4 +1,4 @@
-"""Curves without a kernel of one's own: scales of columns by evidence, taken where they predict left-out curves better."""
+"""Curves without a kernel of one's own: scales of columns by evidence, where they predict better."""
 
 import pickle
 
@@ -93,7 +93,7 @@ def test_curves_that_do_not_vary():
 @pytest.mark.parametrize("geometry", ["norm", "pointwise"])
 def test_outliers_do_not_decide_what_matters(geometry):
     wrong = Y[TRAIN].copy()
-    wrong[::9] += 20 * np.sign(X[TRAIN][::9, :1])
+    wrong[::9] = 5 * np.random.default_rng(1).normal(size=wrong[::9].shape)
     settings = {"loss": "huber", "geometry": geometry, "tol": 1e-3}
     model = regressor(**settings).fit(X[TRAIN], wrong)
     assert model.relevance_[[2, 4]].sum() > 0.8

@@ -36,10 +36,12 @@ def learned_kernels(sample: Sample, lengths: Sequence[float]) -> list[Kernel]:
     distance.
     """
     X = to_numpy(sample.X).astype(float)
+    alike = _equal_scales(X)
     varying = X.min(axis=0) < X.max(axis=0)
     if varying.sum() < 2:
         return []
-    Z = (X - X.mean(axis=0))[:, varying] / X[:, varying].std(axis=0)
+    Z = (X - X.mean(axis=0))[:, varying] * np.sqrt(alike[varying])
+    Z /= np.sqrt(np.mean(Z**2))
     curves, weight = _curves(sample)
     place = canonical_order(X, np.sum(curves**2, axis=1))
     rows = place[np.random.default_rng(0).permutation(len(place))[:EVIDENCE_ROWS]]
@@ -49,16 +51,24 @@ def learned_kernels(sample: Sample, lengths: Sequence[float]) -> list[Kernel]:
         return []
     with one_thread():
         found = choose_relevance(Z[rows], scores, weight, importance=variances / variances[0])
-    unit: Any = Gaussian("median").adapt(found.scaled(Z))
-    gamma = np.zeros(len(varying))
-    gamma[varying] = float(unit.gamma) * found.scales / X[:, varying].var(axis=0)
+    gamma = np.zeros(len(alike))
+    gamma[varying] = alike[varying] * found.scales
+    unit: Any = Gaussian("median").adapt((X - X.mean(axis=0)) * np.sqrt(gamma))
+    gamma *= float(unit.gamma)
     return [Gaussian(gamma / length**2) for length in lengths]
 
 
 def column_shares(kernel: Any, X: Any) -> np.ndarray:
     """Return the share of each column in the scales of a Gaussian for standardised columns, shape (d,)."""
-    scales = np.asarray(kernel.gamma) * to_numpy(X).astype(float).var(axis=0)
-    return scales / scales.sum() if scales.any() else np.full(len(scales), 1 / len(scales))
+    alike = _equal_scales(to_numpy(X).astype(float))
+    scales = np.divide(np.asarray(kernel.gamma), alike, out=np.zeros(len(alike)), where=alike > 0)
+    return scales / scales.sum()
+
+
+def _equal_scales(X: np.ndarray) -> np.ndarray:
+    """Return γ of the columns of equal scale, in proportion to 1/variance; 0 for constant columns among others."""
+    kernel: Any = Gaussian("standardized").adapt(X)
+    return np.asarray(kernel.gamma)
 
 
 def _curves(sample: Sample) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     ----------
     kernel : Kernel, str, callable or Decomposable, default=None
         k_X. By default a Gaussian with one scale per column, whose length, the median distance times 8, 2, 1 or 0.5,
-        predicts left-out curves best in ridge regression. For inputs that are functions, see
+        predicts left-out curves best in ridge regression; columns get scales by evidence where that predicts them
+        better (see Notes). Units of columns do not matter. For inputs that are functions, see
         :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
         ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
@@ -116,6 +117,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
         predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
         are ``encoder_.get_feature_names_out()``.
+    relevance_ : array of shape (n_columns,) or None
+        The share of each column in the scales of ``kernel_``, in standard deviations; it sums to 1. Equal shares where
+        equal scales predict better; None where no scales are learned.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
@@ -162,6 +166,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
     gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
+
+    Without a kernel of yours, from 20 complete curves and two columns on, scales of columns maximise the evidence of a
+    Gaussian process for the leading principal components of the curves times a prior that draws all scales to a common
+    one, on at most 300 rows. They are taken where their leave-one-out error is below 1 − 15/n of that of equal scales:
+    they have seen the curves. Curves with holes and scattered ones keep equal scales.
 
     Examples
     --------
@@ -388,6 +397,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         return self._part("kernel") is None and tells_columns(sample)
 
     def _learned_kernels(self, sample: Sample) -> list[Kernel]:
+        """Return input kernels with scales of columns from the curves."""
         return learned_kernels(sample, FEW_LENGTHS)
 
     def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:

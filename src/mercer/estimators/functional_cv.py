@@ -223,6 +223,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         return [kernel.adapt(outputs.measure.points) for kernel in kernels]
 
     def _learns(self, sample: Sample) -> bool:
+        """Leave scales of columns equal: what is compared are the kernels that were given, or the default ones."""
         return False
 
     # -- the two choices ---------------------------------------------------------------------------------------
