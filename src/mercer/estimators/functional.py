@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.backend import device, namespace, to_numpy
+from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves, open_inputs
@@ -336,7 +336,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self._store(sample.X, bound, problem, result, centre, columns)
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss
-        self.relevance_ = column_shares(chosen.kernel, sample.X) if self._learns(sample) else None
+        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
         self.grid_ = sample.outputs.prediction_grid(self, grid)
