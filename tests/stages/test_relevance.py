@@ -18,7 +18,7 @@ POINT = np.log([0.7, 0.2, 0.05, 1.3, 0.4, 0.3])
 def test_the_evidence_is_that_of_a_gaussian_process():
     found = Relevance.of_vector(POINT)
     A = found.scaled(Z)
-    value = _posterior(Z, T, np.ones(30), -np.log(3))(POINT)[0] - _prior(POINT, 3, -np.log(3))[0]
+    value = _posterior(Z, T[:, None], 1.0, np.ones(30), -np.log(3))(POINT)[0] - _prior(POINT, 3, -np.log(3))[0]
     covariance = found.kernel(A, A) + (found.noise + JITTER) * np.eye(30)
     expected = -multivariate_normal(np.zeros(30), covariance).logpdf(T) - 15 * np.log(2 * np.pi)
     assert value == pytest.approx(expected, rel=1e-10)
@@ -34,8 +34,10 @@ def test_the_evidence_is_that_of_a_gaussian_process():
 
 
 @pytest.mark.parametrize("noise", [np.ones(30), RNG.uniform(0.5, 2.0, size=30)], ids=["equal", "weights"])
-def test_gradients(noise):
-    loss = _posterior(Z, T, noise, -np.log(3))
+@pytest.mark.parametrize("columns", [1, 2])
+def test_gradients(noise, columns):
+    several = np.column_stack([T, 0.6 * np.cos(Z[:, 1])])[:, :columns]
+    loss = _posterior(Z, several, 1 + 0.36 * (columns - 1), noise, -np.log(3))
     gradient = loss(POINT)[1]
     for k, step in enumerate(1e-6 * np.eye(len(POINT))):
         difference = (loss(POINT + step)[0] - loss(POINT - step)[0]) / 2e-6
@@ -68,12 +70,22 @@ def test_few_rows_keep_one_common_scale():
 
 def test_a_weight_of_two_is_half_the_noise():
     weight = np.where(np.arange(30) < 10, 2.0, 0.5)
-    loss = _posterior(Z, T, 1 / weight, -np.log(3))(POINT)[0] - _prior(POINT, 3, -np.log(3))[0]
+    loss = _posterior(Z, T[:, None], 1.0, 1 / weight, -np.log(3))(POINT)[0] - _prior(POINT, 3, -np.log(3))[0]
     found = Relevance.of_vector(POINT)
     A = found.scaled(Z)
     covariance = found.kernel(A, A) + np.diag(found.noise / weight + JITTER)
     expected = -multivariate_normal(np.zeros(30), covariance).logpdf(T) - 15 * np.log(2 * np.pi)
     assert loss == pytest.approx(expected, rel=1e-10)
+
+
+def test_evidences_of_several_targets_are_multiplied_with_their_powers():
+    other, importance = np.cos(Z[:, 1]), np.array([1.0, 0.4])
+    both = choose_relevance(Z, np.column_stack([T, other]), importance=importance)
+    start = both.vector
+    single = [_posterior(Z, t[:, None], 1.0, np.ones(30), -np.log(3))(start)[0] for t in (T, other)]
+    prior = _prior(start, 3, -np.log(3))[0]
+    assert both.loss == pytest.approx(importance @ (np.array(single) - prior) + prior, rel=1e-10)
+    np.testing.assert_array_equal(choose_relevance(Z, T[:, None]).vector, choose_relevance(Z, T).vector)
 
 
 def test_of_many_rows_some_are_used():

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.backend import device, namespace, to_numpy
+from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
+from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
@@ -70,7 +71,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     ----------
     kernel : Kernel, str, callable or Decomposable, default=None
         k_X. By default a Gaussian with one scale per column, whose length, the median distance times 8, 2, 1 or 0.5,
-        predicts left-out curves best in ridge regression. For inputs that are functions, see
+        predicts left-out curves best in ridge regression; columns get scales by evidence where that predicts them
+        better (see Notes). Units of columns do not matter. For inputs that are functions, see
         :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
         ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
@@ -115,6 +117,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         How columns of text, categories, dates and missing cells of a data frame became numbers, for ``fit`` and for
         predictions; None where X was numbers. What is said below of columns of X is of the encoded ones, whose names
         are ``encoder_.get_feature_names_out()``.
+    relevance_ : array of shape (n_columns,) or None
+        The share of each column in the scales of ``kernel_``, in standard deviations; it sums to 1. Equal shares where
+        equal scales predict better; None where no scales are learned.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
@@ -161,6 +166,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
     gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
+
+    Without a kernel of yours, from 20 complete curves and two columns on, scales of columns maximise the evidence of a
+    Gaussian process for the leading principal components of the curves times a prior that draws all scales to a common
+    one, on at most 300 rows. They are taken where their leave-one-out error is below 1 − 15/n of that of equal scales:
+    they have seen the curves. Curves with holes and scattered ones keep equal scales.
 
     Examples
     --------
@@ -326,6 +336,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self._store(sample.X, bound, problem, result, centre, columns)
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss
+        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
         self.grid_ = sample.outputs.prediction_grid(self, grid)
@@ -344,7 +355,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         given = self._part("kernel") is not None
         kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss)
+        learn = self._learned_kernels if self._learns(sample) else None
+        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss, learn)
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
         lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
@@ -364,8 +376,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]
 
+        learn = self._learned_kernels if self._learns(sample) else None
+
         def choose(sample):
-            return choose_smoothness(sample, kernels, output_kernels, alpha, loss)
+            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn)
 
         settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
         if settled or not math.isfinite(loss.dual_bound):
@@ -377,6 +391,14 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
+
+    def _learns(self, sample: Sample) -> bool:
+        """Whether scales of columns are learned: where no kernel was given and the curves allow it."""
+        return self._part("kernel") is None and tells_columns(sample)
+
+    def _learned_kernels(self, sample: Sample) -> list[Kernel]:
+        """Return input kernels with scales of columns from the curves."""
+        return learned_kernels(sample, FEW_LENGTHS)
 
     def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""

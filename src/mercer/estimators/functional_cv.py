@@ -222,6 +222,10 @@ class FunctionalRegressorCV(FunctionalRegressor):
                 raise parameter_error(self, "output_kernels", kernel, "kernels on points of Θ")
         return [kernel.adapt(outputs.measure.points) for kernel in kernels]
 
+    def _learns(self, sample: Sample) -> bool:
+        """Leave scales of columns equal: what is compared are the kernels that were given, or the default ones."""
+        return False
+
     # -- the two choices ---------------------------------------------------------------------------------------
 
     def _afford(self, sample: Sample) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,8 @@ FEW_LENGTHS = (8.0, 2.0, 1.0, 0.5)
 MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
 #: scales of the default output kernel, as divisors of the median distance of the grid
 DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
+#: learned kernels have seen the curves: with n of them their error must be below 1 − 15/n of that of the others
+PRICE_OF_LEARNING = 15.0
 #: relative gap of the ridge regressions that are compared
 COMPARED_TOL = 1e-3
 
@@ -76,11 +78,13 @@ def choose_smoothness(
     output_kernels: Sequence[Kernel],
     alpha: float | None,
     loss: Loss,
+    learn: Callable[[Sample], list[Kernel]] | None = None,
 ) -> Smoothness:
     """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
     Of many rows, some at equal steps are used: 2 000 with a complete grid, of which 500 choose among input kernels, and
-    150 without one, where each λ takes a solve, and candidates are fewer.
+    150 without one, where each λ takes a solve, and candidates are fewer. ``learn`` makes further input kernels of the
+    rows; with the best output kernel of the others they must predict better by more than learning may pretend.
     """
     if len(kernels) == len(output_kernels) == 1 and alpha is not None:
         return Smoothness(kernels[0], output_kernels[0], alpha)
@@ -89,10 +93,16 @@ def choose_smoothness(
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
     sample = some_rows(sample, kernels[0].pairwise)
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
-    i, j, k = smoothest(smoothness_errors(few, kernels, output_kernels, alphas, loss))
-    if len(few) < len(sample):
-        _, j, k = smoothest(smoothness_errors(sample, [kernels[i]], output_kernels, alphas, loss))
-    return Smoothness(kernels[i], output_kernels[j], float(alphas[k]))
+    errors = smoothness_errors(few, kernels, output_kernels, alphas, loss)
+    i, j, k = smoothest(errors)
+    kernel, learned = kernels[i], [] if learn is None else learn(sample)
+    if learned:
+        theirs = smoothness_errors(few, learned, [output_kernels[j]], alphas[::2], loss)
+        if theirs.min() < (1 - PRICE_OF_LEARNING / len(few)) * errors[i, j, k]:
+            kernel, output_kernels = learned[smoothest(theirs)[0]], output_kernels[max(j - 1, 0) : j + 2]
+    if kernel is not kernels[i] or len(few) < len(sample):
+        _, j, k = smoothest(smoothness_errors(sample, [kernel], output_kernels, alphas, loss))
+    return Smoothness(kernel, output_kernels[j], float(alphas[k]))
 
 
 def default_alphas(sample: Sample) -> np.ndarray:

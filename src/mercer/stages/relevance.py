@@ -83,6 +83,7 @@ def choose_relevance(
     rows: np.ndarray | None = None,
     start: Relevance | None = None,
     steps: int = EVIDENCE_STEPS,
+    importance: np.ndarray | None = None,
 ) -> Relevance:
     """Return the parameters of the largest posterior density: evidence of the Gaussian process times a prior.
 
@@ -94,8 +95,8 @@ def choose_relevance(
     ----------
     Z : array of shape (n, d)
         Standardised columns.
-    t : array of shape (n,)
-        Standardised targets.
+    t : array of shape (n,) or (n, c)
+        Standardised targets; several columns have the same parameters, and their evidences are multiplied.
     weight : array of shape (n,), optional
         Weights of mean 1.
     rows : array of int, optional
@@ -104,6 +105,8 @@ def choose_relevance(
         Where to begin.
     steps : int, default=20
         Limit on the steps of L-BFGS-B.
+    importance : array of shape (c,), optional
+        Powers to which the evidences of the columns of t are raised; 1 each by default.
 
     Examples
     --------
@@ -120,7 +123,9 @@ def choose_relevance(
     noise = np.ones(len(rows)) if weight is None else 1 / weight[rows]
     centre = -np.log(d)
     first = np.concatenate([np.full(d, centre), [mean for mean, _ in PRIORS]])
-    loss = _posterior(Z[rows], t[rows], noise, centre)
+    targets = t[rows].reshape(len(rows), -1)
+    importance = np.ones(targets.shape[1]) if importance is None else importance
+    loss = _posterior(Z[rows], targets * np.sqrt(importance), float(importance.sum()), noise, centre)
     bounds = [(centre + SCALE_LIMITS[0], centre + SCALE_LIMITS[1])] * d + list(PART_LIMITS)
     found = minimize(
         loss,
@@ -158,11 +163,12 @@ def cross_fitted_relevance(
 
 
 def _posterior(
-    Z: np.ndarray, t: np.ndarray, noise: np.ndarray, centre: float
+    Z: np.ndarray, T: np.ndarray, count: float, noise: np.ndarray, centre: float
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """Return p ↦ minus the logarithm of evidence and prior, and its gradient in p, the logarithms of parameters.
 
-    G = ½(C⁻¹ − C⁻¹ttᵀC⁻¹) is the gradient of the former in the matrix C. Only its products with symmetric matrices
+    T are the targets times the roots of their importance, ``count`` is the sum of the latter, q.
+    G = ½(qC⁻¹ − C⁻¹TTᵀC⁻¹) is the gradient of the former in the matrix C. Only its products with symmetric matrices
     count, so that the half of C⁻¹ that LAPACK computes stands for all of it. With M = G ∘ exp(−½Σ…) the gradient in all
     s_k is one product: Σ_ij M_ij (z_ik − z_jk)² = Σ_i m_i z_ik² − 2z_kᵀMz_k, m the sums of rows and columns of M.
     """
@@ -186,11 +192,15 @@ def _posterior(
         factor, failed = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
         if failed:
             return 1e10, np.zeros_like(p)
-        solved = lapack.dpotrs(factor, t, lower=1)[0]
-        value = 0.5 * float(t @ solved) + float(np.log(factor[diagonal, diagonal]).sum())
+        solved = lapack.dpotrs(factor, T, lower=1)[0]
+        value = 0.5 * float(np.vdot(T, solved)) + count * float(np.log(factor[diagonal, diagonal]).sum())
         G = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+        if count != 1:
+            G *= count
         G[diagonal, diagonal] *= 0.5
-        G = blas.dger(-0.5, solved, solved, a=G, overwrite_a=1).T
+        for column in solved.T:
+            G = blas.dger(-0.5, column, column, a=G, overwrite_a=1)
+        G = G.T
         in_parts = smooth * np.vdot(G, F), linear * np.vdot(G, L), variance * float(G[diagonal, diagonal] @ noise)
         in_scales = linear * np.sum(Z * (G @ Z), axis=0)
         M = np.multiply(G, F, out=G)
