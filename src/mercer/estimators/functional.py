@@ -393,8 +393,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         return chosen, loss
 
     def _learns(self, sample: Sample) -> bool:
-        """Whether scales of columns are learned: where no kernel was given and the curves allow it."""
-        return self._part("kernel") is None and tells_columns(sample)
+        """Whether scales of columns are learned: where no kernel is given, and curves are whole and no outliers."""
+        robust = math.isfinite(self._loss()[0].dual_bound)
+        return self._part("kernel") is None and not robust and tells_columns(sample)
 
     def _learned_kernels(self, sample: Sample) -> list[Kernel]:
         """Return input kernels with scales of columns from the curves."""
