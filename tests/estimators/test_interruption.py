@@ -271,7 +271,7 @@ def test_choosing_is_interrupted_as_usual(monkeypatch):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("mercer.estimators.quantile.choose_alpha", lambda *_: interrupt())
-    model = KernelQuantileRegressor()
+    model = KernelQuantileRegressor(stages="joint")
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     assert not hasattr(model, "dual_coef_")
