@@ -232,7 +232,7 @@ def main() -> None:
                 key = f"{name} {split} {model}"
                 if model in OURS or key not in known:
                     known[key] = judged(model, parts[0], parts[2], parts[1], parts[3])
-                if model in OURS and options.against is not None:
+                if model in ("mercer", "cv") and options.against is not None:
                     source = options.against.resolve()
                     known[f"{key} before"] = judged_by(source, model, parts[0], parts[2], parts[1], parts[3])
         for model in [*OURS, *(f"{own} before" for own in OURS), *RIVALS]:
