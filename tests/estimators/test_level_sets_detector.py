@@ -434,3 +434,11 @@ def test_fractions_hold_where_scores_cancel(kernel, coupling):
         for level in levels:
             outliers = detector.predict(data, level=level) == -1
             assert weight[outliers].sum() <= level * weight.sum() * (1 + 1e-12)
+
+
+def test_scores_are_finite_where_offsets_are_next_to_nothing():
+    rows = 1e6 + np.random.default_rng(3).normal(size=(6, 2))
+    model = LevelSetDetector("linear", measure=Points([1e-9, 1e-3, 0.5]), alpha=1e300, calibration=None).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.all(np.isfinite(model.score_samples(np.concatenate([rows, -1e50 * rows]))))

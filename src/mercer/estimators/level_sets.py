@@ -33,6 +33,8 @@ DEFAULT_LEVEL = 0.05
 DEFAULT_LEVELS = np.concatenate([[0.01, 0.02, 0.03, 0.04, 0.05, 0.075], np.arange(2, 20) / 20, [0.975, 0.99]])
 #: the offsets are lowered by this share: rows on the boundary are inliers, whatever the rounding of kernels
 MARGIN = 1e-9
+#: what scores beyond the lowest level are multiples of it at most, so that they are finite
+FARTHEST = 1e300
 
 
 class LevelSetDetector(OutlierMixin, BaseEstimator):
@@ -431,7 +433,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         row, after = np.arange(len(values)), np.minimum(last + 1, len(grid) - 1)
         fall = values[row, last] - values[row, after]
         share = np.where(fall > 0, values[row, last] / np.where(fall > 0, fall, 1.0), 0.0)
-        beyond = grid[0] * (1 - np.sign(offset[0]) + h[:, 0] / (abs(offset[0]) or 1.0))
+        with np.errstate(over="ignore"):  # of an offset next to nothing
+            distance = np.clip(h[:, 0] / (abs(offset[0]) or 1.0), -FARTHEST, FARTHEST)
+        beyond = grid[0] * (1 - np.sign(offset[0]) + distance)
         return np.where(np.any(inlier, axis=1), grid[last] + share * (grid[after] - grid[last]), beyond)
 
 
