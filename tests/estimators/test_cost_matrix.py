@@ -48,7 +48,7 @@ def model():
     return CostMatrixClassifier(BASE).fit(X, NAMES[Y])
 
 
-@parametrize_with_checks([CostMatrixClassifier(CostSensitiveClassifier(measure=Points([0.25, 0.5, 0.75])))])
+@parametrize_with_checks([CostMatrixClassifier(CostSensitiveClassifier("gaussian", measure=Points([0.25, 0.5, 0.75])))])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
