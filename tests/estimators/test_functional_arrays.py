@@ -94,8 +94,8 @@ def test_what_is_refused():
         model.predict(xp.asarray(NEW))
     with pytest.raises(UnsupportedError, match=r"NumPy arrays only.*common grid"):
         FunctionalRegressor().fit(xp.asarray(X), [(GRID, y) for y in CURVES])
+    parts = {"kernel": Gaussian(1.0), "output_kernel": Gaussian(2.0), "alpha": 0.1}
     with pytest.raises(UnsupportedError, match="works on NumPy arrays only"):
-        parts = {"kernel": Gaussian(1.0), "output_kernel": Gaussian(2.0), "alpha": 0.1}
         FunctionalRegressor(grid=GRID, loss=Huber(0.1), solver="admm", **parts).fit(xp.asarray(X), xp.asarray(CURVES))
     for bad, message in (
         (xp.asarray(CURVES[:-1]), "inconsistent numbers of samples"),
