@@ -160,7 +160,7 @@ def test_from_outside():
     with heard_by(listener):
         model = stops(lambda: quantiles("admm", tol=1e-15, max_iter=10**7).fit(X, Y))
     timer.join()
-    assert model.relative_gap_ < 1e-3
+    assert 0 < model.n_iter_ < 10**7
 
 
 def test_classifiers(press):
