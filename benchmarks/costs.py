@@ -234,7 +234,7 @@ def best_rival(row: dict) -> float:
 
 
 def show(name: str, shape: tuple, row: dict) -> None:
-    """Print the cost of each model over that of the best rival; of a table without errors, over one error in all."""
+    """Print the cost of the best rival, and of each model over it, with its time."""
     cells = [f"{model} {run['cost'] / best_rival(row):.3f} {run['seconds']:.1f}s" for model, run in row.items()]
     print(f"{name:<14} {shape[0]:>5} × {shape[1]:<3} {best_rival(row):.4f}  {'  '.join(cells)}", flush=True)
 

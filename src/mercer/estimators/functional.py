@@ -170,7 +170,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     Without a kernel of yours, from 20 complete curves and two columns on, scales of columns maximise the evidence of a
     Gaussian process for the leading principal components of the curves times a prior that draws all scales to a common
     one, on at most 300 rows. They are taken where their leave-one-out error is below 1 − 15/n of that of equal scales:
-    they have seen the curves. Curves with holes and scattered ones keep equal scales.
+    they have seen the curves. With a robust loss, holes or scattered curves scales stay equal.
 
     Examples
     --------
