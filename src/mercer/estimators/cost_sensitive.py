@@ -162,9 +162,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     most 300 rows. Then rows are dealt to three folds; for each, fits to the others, with scales from the others, are
     compared by the cost of their errors, for these s or equal ones (without the linear part) and λ from 0.03 to 1e-5,
     on at most 1 000 rows; λn is that of the best, or a larger one that these rows cannot tell from it. Inputs more
-    than half a standard deviation from the training range are moved there. With λ of yours, fewer than five rows of a class, ``noncrossing="guarantee"`` or arrays that
-    are not NumPy's, k_X is ``Gaussian("standardized")``: lengths are the columns' standard deviations times the median
-    distance.
+    than half a standard deviation from the training range are moved there. With λ of yours, fewer than five rows of a
+    class, ``noncrossing="guarantee"`` or arrays that are not NumPy's, k_X is ``Gaussian("standardized")``: lengths are
+    the columns' standard deviations times the median distance.
 
     With such a kernel or yours, ``alpha="auto"`` minimises the leave-one-out error of the square loss with the same
     kernels and both classes of equal weight, in closed form, over λ from 1e-6 to 10, and multiplies by (4p(1 − p))², p
