@@ -18,13 +18,14 @@ from fuzz.draw import Case, Draw
 from fuzz.exact import conjugate, kernel_matrix, long, loss_slope, loss_value, radius
 from fuzz.findings import Finding, Surprise
 from mercer import FunctionalRegressor
+from mercer.estimators.smooth_mean import SmoothMean
 from mercer.kernels import Gaussian, Identity
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Square
 from mercer.operator_valued import HarmonicBasis, NystromBasis
 
 __all__ = ["Curves"]
 
-#: the smooth part of a mean curve of scattered observations costs a hundredth of the rest
+#: a correction of a smooth mean curve costs a hundredth of the rest
 MEAN_SCALE = 100
 #: dual variables may be larger than the loss allows by this share
 BOX_TOLERANCE = 1e-6
@@ -64,6 +65,7 @@ class Curves(Family):
             representation=basis if layout != "plane" and draw.maybe(0.3) else "nodes",
             grid={"columns": None, "scattered": draw.one_of(None, np.linspace(0, 1, 5))}.get(layout, grid),
             fit_intercept=draw.maybe(0.7),
+            mean_curve="smooth" if draw.maybe(0.7) else "free",
             solver=self._draw_solver(draw, loss, geometry),
             tol=draw.one_of(1e-4, 1e-2, 1e-6, 1e-8, odds=(0.6, 0.2, 0.1, 0.1)),
         )
@@ -174,7 +176,8 @@ class Observations:
             return np.sum((each if pointwise else self.s) * values) / total
 
         h = self.gram(c)
-        b = long(model.intercept_)[self.group] if model.fit_intercept else long(0)
+        free = model.fit_intercept and not _smooth(model)
+        b = long(model.intercept_)[self.group] if free else long(0)
         primal = mean(loss_value, self.value - h - b) + lam / 2 * np.sum(c * h)
 
         a = c * lam * total / each
@@ -182,7 +185,7 @@ class Observations:
         if largest > 1 + BOX_TOLERANCE:
             found.append(Finding("box", "", f"dual variables are {float(largest):.8f} times as large as they may be"))
         centre = long(0)
-        if model.fit_intercept:
+        if free:
             mass = _sums(self.group, each)
             centre = (_sums(self.group, each * self.value) / mass)[self.group]
             a = a - (_sums(self.group, each * a) / mass)[self.group]
@@ -212,7 +215,18 @@ def _output_matrix(model: Any, p: int) -> Any:
 
 def _input_gram(model: Any) -> Any:
     K = kernel_matrix(model.kernel_, model.X_fit_, model.X_fit_)
-    return (K + K.T) / 2
+    return (K + K.T) / 2 + (MEAN_SCALE * np.mean(np.diag(K)) if _smooth(model) else 0)
+
+
+def _smooth(model: Any) -> bool:
+    """Whether the mean curve is a function that was taken off, and a constant was added to k_X."""
+    return isinstance(model.intercept_function_, SmoothMean)
+
+
+def _less(values: Any, mean: Any) -> Any:
+    """Return values less a smooth mean curve; what is left of equal ones is rounding, and 0 to the fit."""
+    rest = values - mean
+    return np.where(np.abs(rest) <= 8 * np.finfo(float).eps * np.abs(mean), 0, rest)
 
 
 def _check_rows(model: Any, X: np.ndarray, order: np.ndarray) -> None:
@@ -227,6 +241,8 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
     order, s = merged(row_keys(case.X, Y, model.kernel_.pairwise), case.weight)
     _check_rows(model, case.X, order)
     Y, w, nodes = long(Y[order]), np.repeat(long(model.measure_.weights), p), model.measure_.points
+    if _smooth(model):
+        Y = _less(Y, long(model.intercept_))
     K, G = _input_gram(model), np.kron(kernel_matrix(model.output_kernel_, nodes, nodes), _output_matrix(model, p))
     c = long(model.dual_coef_)
     if c.shape[1] != Y.shape[1]:
@@ -265,9 +281,9 @@ def _read_scattered(model: Any, case: Case, found: list[Finding]) -> tuple[Obser
     c = long(model.dual_coef_)
     if c.shape != values.shape:
         raise Surprise("rows", f"dual_coef_ has shape {c.shape}, observations {values.shape}")
+    if _smooth(model):
+        values = _less(values, long(model.intercept_function_.evaluate(points)).reshape(values.shape))
     K = _input_gram(model)
-    if model.fit_intercept:
-        K = K + MEAN_SCALE * np.mean(np.diag(K))
     pairs = K[np.ix_(row, row)] * kernel_matrix(model.output_kernel_, points, points)
     p = values.shape[1]
     A = _output_matrix(model, p)

@@ -54,6 +54,7 @@ class Data:
     alpha: float = 0.05
     sample_weight: np.ndarray | None = None
     intercept: bool = False
+    n_components: int = 1
 
     def problem(self, loss):
         """The same for mercer."""
@@ -95,8 +96,8 @@ def factor(K):
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
-def row_loss(loss, u, y, theta, w):
-    """L(u) for one sample on its observed nodes: u an expression, the rest arrays."""
+def row_loss(loss, u, y, theta, w, nodes=None):
+    """L(u) for one sample on its observed nodes: u an expression, the rest arrays; entries of a node are a vector."""
     r = y - u
     if isinstance(loss, Square):
         return cp.sum(cp.multiply(w / 2, cp.square(r)))
@@ -119,11 +120,16 @@ def row_loss(loss, u, y, theta, w):
         near = cost if isinstance(loss, WeightedMoreauHinge) else w
         hinge = cp.sum(cp.multiply(cost, cp.pos(1 - cp.multiply(y, v))))
         return hinge + cp.sum(cp.multiply(near, cp.square(u - v))) / (2 * loss.kappa)
-    size, outer = (
-        (cp.norm(cp.multiply(np.sqrt(w), r), 2), lambda f: f)
-        if loss.geometry == "norm"
-        else (cp.abs(r), lambda f: cp.sum(cp.multiply(w, f)))
-    )
+    if loss.geometry == "pointwise" and nodes is not None:
+        groups = [np.flatnonzero(nodes == node) for node in np.unique(nodes)]
+        w = np.array([w[group[0]] for group in groups])
+        size = cp.hstack([cp.norm(r[group], 2) for group in groups])
+    else:
+        size = cp.norm(cp.multiply(np.sqrt(w), r), 2) if loss.geometry == "norm" else cp.abs(r)
+
+    def outer(f):
+        return f if loss.geometry == "norm" else cp.sum(cp.multiply(w, f))
+
     if isinstance(loss, Huber):
         return outer(cp.huber(size, loss.kappa) / 2)
     excess = cp.pos(size - loss.epsilon)
@@ -142,7 +148,8 @@ def total_loss(loss, data, U):
     for i, y in enumerate(data.Y):
         seen = np.flatnonzero(~np.isnan(y))
         if len(seen):
-            terms.append(s[i] * row_loss(loss, U[i, seen], y[seen], data.points[seen], data.weights[seen]))
+            nodes = seen // data.n_components
+            terms.append(s[i] * row_loss(loss, U[i, seen], y[seen], data.points[seen], data.weights[seen], nodes))
     return sum(terms) / s.sum()
 
 

@@ -373,7 +373,7 @@ def fit_behind_gram(loss, fit_intercept):
     """Fit with K_Y alone; return outputs, result and h."""
     X, vectors, weights = object_data()
     outputs = GramOutputs.from_gram(vectors @ vectors.T)
-    bound = outputs.bind(INPUT_KERNEL, Identity(), None, fit_intercept=fit_intercept)
+    bound = outputs.bind(INPUT_KERNEL, Identity(), None)
     problem = outputs.pose(bound, X, loss, ALPHA, weights, fit_intercept=fit_intercept)
     result = select(problem, tol=1e-9).solve(problem)
     assert result.converged

@@ -66,7 +66,7 @@ BASES = {
 }
 SMOOTH = Decomposable(Gaussian(1.0), Gaussian(5.0))
 TRUNCATED = Decomposable(Gaussian(1.0), ExpansionKernel(BASES["functions"]))
-PAIRS = BoundPairs(Gaussian(1.0), Gaussian(5.0), np.array([0, 2, 5]), np.array([0.1, 0.1, 0.7]), 2, MATRIX, 10.0)
+PAIRS = BoundPairs(Gaussian(1.0), Gaussian(5.0), np.array([0, 2, 5]), np.array([0.1, 0.1, 0.7]), 2, MATRIX)
 HATS = PiecewiseLinearRepresenters(np.array([0.2, 0.5, 0.7]), np.eye(3), np.eye(3))
 FUNCTIONS = {
     "rows": SMOOTH.bind(MU).expand(X, RNG.normal(size=(6, 4))),

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer.estimators import (
+    ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
@@ -24,6 +25,7 @@ except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",

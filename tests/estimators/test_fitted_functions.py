@@ -116,7 +116,7 @@ def test_models_consist_of_public_documented_attributes(name, fitted):
 def test_models_predict_the_same_from_the_states_of_their_functions(name, fitted):
     model = fitted[name]
     twin = pickle.loads(pickle.dumps(model))
-    kinds = {"expansion_": Expansion, "intercept_function_": InterceptFunction, "layout_": Outputs}
+    kinds = {"expansion_": Expansion, "intercept_function_": Stateful, "mean_function_": Stateful, "layout_": Outputs}
     for attribute, kind in kinds.items():
         function = getattr(model, attribute, None)
         if function is not None:
@@ -186,7 +186,7 @@ def test_sums_of_features_are_features_side_by_side():
     curves = {"alpha": 1e-3, "grid": GRID}
     total = FunctionalRegressor(FeatureKernel(waves) + 2.0 * FeatureKernel(np.cbrt) + 1.0, **curves).fit(X, CURVES)
     one = FunctionalRegressor(FeatureKernel(beside), **curves).fit(X, CURVES)
-    assert total.expansion_.coef.shape == one.expansion_.coef.shape == (13, 9)
+    assert total.expansion_.coef.shape == one.expansion_.coef.shape == (14, 9)  # one of them for the mean curve
     np.testing.assert_allclose(total.predict(Z), one.predict(Z), atol=1e-9)
     scattered = FunctionalRegressor(FeatureKernel(waves) + 1.0, alpha=1e-3).fit(X, SCATTERED)
     assert isinstance(scattered.expansion_, ScatteredExpansion)

@@ -47,7 +47,7 @@ def refused(message, fit):
     [
         (GRID[::-1], "strictly increasing.*argsort"),
         (np.r_[0.0, GRID[:-1]], "strictly increasing"),
-        (GRID[:4], "grid must be as long as the curves: 6 points .*It has 4 points.*list of .points, values."),
+        (GRID[:4], r"grid must be as long as the curves: 6 points .*It has 4 points\. .*list of .points, values."),
         (GRID[None], "grid must be as long as the curves"),
         (changed(GRID, 2, np.nan), "finite numbers"),
         (changed(GRID, 5, np.inf), "finite numbers"),
@@ -59,7 +59,8 @@ def refused(message, fit):
         (np.zeros((6, 1, 1)), "finite numbers of shape"),
         (Points, "grid must hold numbers"),
         (GaussLegendre(5), "grid must be as long as the curves"),
-        (Points(GRID, changed(np.ones(M), 0, 0)), "5 points of positive weight; leave out columns of weight 0"),
+        (Points(GRID, changed(np.ones(M), 0, 0)), "6 points, but only 5 of positive weight.*and their columns of Y"),
+        (Points(GRID[:4], [0, 1, 1, 1]), "4 points, but only 3 of positive weight.*leave out points of weight 0, or"),
     ],
     ids=str,
 )
@@ -160,7 +161,7 @@ def test_output_matrices_that_are_refused(matrix, message):
         ),
         *(({"loss": loss}, "a loss of curves.*KernelQuantileRegressor") for loss in (Pinball(), Expectile())),
         ({"loss": CostSensitiveHinge()}, "a loss of curves.*costs"),
-        ({"geometry": "x"}, "geometry must be 'norm', 'pointwise' or None; got 'x'"),
+        ({"geometry": "x"}, "geometry must be 'norm', 'pointwise', 'componentwise' or None; got 'x'"),
         ({"loss": "huber", "geometry": 3}, "geometry must be"),
         ({"loss": Huber(), "geometry": "norm"}, "has its parameters already"),
         *(({"representation": r}, "representation must be") for r in ("node", 3, None, HarmonicBasis)),

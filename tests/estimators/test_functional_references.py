@@ -14,7 +14,7 @@ from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Square
 from mercer.measures import Points
 from mercer.operator_valued import HarmonicBasis, NystromBasis, leading_components
 
-GEOMETRIES = ("norm", "pointwise")
+GEOMETRIES = ("norm", "pointwise", "componentwise")
 LOSSES = [
     Square(),
     *(Huber(0.3, g) for g in GEOMETRIES),
@@ -100,7 +100,7 @@ def grid_reference(index, gram, case):
     Y, s, matrix = grid_data(case)
     weights = trapezoid(theta)
     right = np.kron(gram(theta, weights), np.eye(1) if matrix is None else matrix)
-    data = Data(K_X, right, Y.reshape(N, -1), np.repeat(theta, p), np.repeat(weights, p), ALPHA, s, intercept)
+    data = Data(K_X, right, Y.reshape(N, -1), np.repeat(theta, p), np.repeat(weights, p), ALPHA, s, intercept, p)
     return solve(LOSSES[index], data)[:2]
 
 
@@ -119,29 +119,51 @@ def test_curves_on_a_grid(index, representation, case):
     )
     value, H = grid_reference(index, gram, case)
     model = regressor(
-        loss=LOSSES[index], representation=basis, grid=theta, fit_intercept=intercept, output_matrix=matrix
+        loss=LOSSES[index],
+        representation=basis,
+        grid=theta,
+        fit_intercept=intercept,
+        mean_curve="free",
+        output_matrix=matrix,
     ).fit(X, Y if p == 2 else Y[:, :, 0], s)
     check(model, value, H, model.predict(X).reshape(N, -1) - (model.intercept_ if intercept else 0))
 
 
-@cache
-def scattered_reference(index, gram, case):
-    """Curves at points of their own: value, and h at the observations. With an intercept k_X is k_X + 100."""
+@pytest.mark.parametrize("index", range(len(LOSSES)), ids=map(repr, LOSSES))
+@pytest.mark.parametrize(
+    ("representation", "case"), [("nodes", "intercept"), ("nodes", "all"), ("harmonic", "all"), ("two", "intercept")]
+)
+def test_smooth_mean_curves_on_a_grid(index, representation, case):
+    """With k_X + 100 for k_X, on what a smooth mean curve leaves."""
+    (basis, gram), (theta, _, _, p), (Y, s, matrix) = REPRESENTATIONS[representation], CASES[case], grid_data(case)
+    model = regressor(loss=LOSSES[index], representation=basis, grid=theta, output_matrix=matrix)
+    model.fit(X, Y if p == 2 else Y[:, :, 0], s)
+    weights = trapezoid(theta)
+    right = np.kron(gram(theta, weights), np.eye(1) if matrix is None else matrix)
+    rest = Y.reshape(N, -1) - model.intercept_
+    data = Data(K_X + 100, right, rest, np.repeat(theta, p), np.repeat(weights, p), ALPHA, s, False, p)
+    value, H = solve(LOSSES[index], data)[:2]
+    check(model, value, H, model.predict(X).reshape(N, -1) - model.intercept_)
+    assert model.kernel_ == Gaussian(4.0)
+
+
+def scattered_reference(index, gram, case, mean):
+    """Curves at points of their own less a mean: value, and h at the observations. With a mean k_X is k_X + 100."""
     (intercept, _, p), (Y, s, matrix), loss = SCATTERED[case], scattered_data(case), LOSSES[index]
     sizes = [len(one[0]) for one in Y]
     rows, theta = np.repeat(np.arange(N), sizes), np.concatenate([one[0] for one in Y])
     left = (K_X + (100.0 if intercept else 0.0))[np.ix_(rows, rows)] * gram(theta)
     F = factor(np.kron(left, np.eye(p) if matrix is None else matrix))
-    B, b = cp.Variable(F.shape[1]), cp.Variable(p)
+    B = cp.Variable(F.shape[1])
     H = cp.reshape(F @ B, (len(theta), p), order="C")
-    U = H + np.ones((len(theta), 1)) @ cp.reshape(b, (1, p), order="C") if intercept else H
     total = 0
     for i, one in enumerate(Y):
         seen = np.flatnonzero(rows == i)
         eta = one[2] if len(one) == 3 else np.full(len(seen), 1 / len(seen))
-        u = cp.reshape(U[seen, :], (len(seen) * p,), order="C")
-        y = np.asarray(one[1]).reshape(-1)
-        total = total + s[i] * row_loss(loss, u, y, np.repeat(theta[seen], p), np.repeat(eta, p))
+        u = cp.reshape(H[seen, :], (len(seen) * p,), order="C")
+        y = np.asarray(one[1]).reshape(-1) - (mean.evaluate(one[0]) if intercept else 0)
+        nodes = np.repeat(seen, p)
+        total = total + s[i] * row_loss(loss, u, y, np.repeat(theta[seen], p), np.repeat(eta, p), nodes)
     value = minimise(total / s.sum() + ALPHA / 2 * cp.sum_squares(B))
     return value, H.value, rows, theta
 
@@ -172,12 +194,13 @@ def test_scattered_curves(index, representation, case):
         SCATTERED[case],
         scattered_data(case),
     )
-    value, H, rows, theta = scattered_reference(index, gram, case)
     model = regressor(loss=LOSSES[index], representation=basis, fit_intercept=intercept, output_matrix=matrix).fit(
         X, Y, s
     )
+    mean = model.intercept_function_
+    value, H, rows, theta = scattered_reference(index, gram, case, mean)
     found = model.predict_at(X, theta).reshape(N, len(theta), p)[rows, np.arange(len(theta))]
-    check(model, value, H, found - (model.intercept_ if intercept else 0))
+    check(model, value, H, found - (mean.evaluate(theta).reshape(-1, p) if intercept else 0))
 
 
 # --- printed values
@@ -316,12 +339,14 @@ TWO = np.stack([CURVES, np.cos(2 * MANY[:, :1] - GRID) + 0.1 * RNG.normal(size=(
 
 
 def test_components_without_a_matrix_are_regressions_of_their_own():
-    both = regressor(grid=GRID).fit(MANY, TWO)
+    both = regressor(grid=GRID, mean_curve="free").fit(MANY, TWO)  # a smooth one is as smooth for both
     for c in range(2):
-        alone = regressor(grid=GRID).fit(MANY, TWO[:, :, c])
+        alone = regressor(grid=GRID, mean_curve="free").fit(MANY, TWO[:, :, c])
         np.testing.assert_allclose(both.predict(NEW)[:, :, c], alone.predict(NEW), atol=1e-10)
     np.testing.assert_allclose(
-        regressor(grid=GRID, output_matrix=np.eye(2)).fit(MANY, TWO).predict(NEW), both.predict(NEW), atol=1e-10
+        regressor(grid=GRID, output_matrix=np.eye(2), mean_curve="free").fit(MANY, TWO).predict(NEW),
+        both.predict(NEW),
+        atol=1e-10,
     )
 
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileRegressor, LevelSetDetector
 from mercer.estimators.interruption import interruptible
 from mercer.estimators.monotone_fit import MonotoneFit
+from mercer.kernels import Gaussian
 from mercer.linalg import heard_by
 from mercer.losses import Huber, Loss, MoreauPinball, Pinball
 from mercer.measures import GaussLegendre, Points
@@ -227,7 +228,8 @@ def test_too_late_to_change_anything(monkeypatch):
 
     monkeypatch.setattr(Monitor, "result", result)
     with pytest.warns(ConvergenceWarning, match=r"Interrupted by Ctrl-C.*within tol"):
-        model = FunctionalRegressor(grid=GRID, alpha=0.1).fit(X, CURVES)
+        # with everything given: what compares kernels solves, too, and is interrupted as usual
+        model = FunctionalRegressor(Gaussian(1.0), output_kernel=Gaussian(10.0), grid=GRID, alpha=0.1).fit(X, CURVES)
     assert model.status_ == "converged"
 
 

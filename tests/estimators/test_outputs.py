@@ -59,19 +59,31 @@ def test_sizes_and_weights_do_not_depend_on_the_layout():
     np.testing.assert_allclose(two.norms(flat(R)), expected)
     np.testing.assert_allclose(one.sizes(R), two.sizes(flat(R)))
     np.testing.assert_allclose(one.value_weights(S), two.value_weights(S))
-    for pointwise in (False, True):
-        assert one.typical_size(R, pointwise, S) == pytest.approx(two.typical_size(flat(R), pointwise, S))
-        np.testing.assert_allclose(one.capped_sizes(R, 0.5, pointwise), two.capped_sizes(flat(R), 0.5, pointwise))
-        np.testing.assert_allclose(one.residual_sizes(R, pointwise), two.residual_sizes(flat(R), pointwise))
+    for geometry in ("norm", "pointwise", "componentwise"):
+        assert one.typical_size(R, geometry, S) == pytest.approx(two.typical_size(flat(R), geometry, S))
+        np.testing.assert_allclose(one.capped_sizes(R, 0.5, geometry), two.capped_sizes(flat(R), 0.5, geometry))
+        np.testing.assert_allclose(one.residual_sizes(R, geometry), two.residual_sizes(flat(R), geometry))
     assert one.total_variation(S)[0] == pytest.approx(two.total_variation(S)[0])  # the points are shared
+
+
+def test_lengths_of_vectors_and_of_their_components():
+    values = np.array([[3.0, 4.0, 0.6, np.nan]])
+    curves = GridCurves(values, Measure(np.arange(2.0), np.array([0.5, 2.0])), 2, 3)
+    np.testing.assert_allclose(curves.residual_sizes(values, "pointwise"), [5.0, 5.0, 0.6])
+    np.testing.assert_allclose(curves.residual_sizes(values, "componentwise"), [3.0, 4.0, 0.6])
+    np.testing.assert_allclose(curves.capped_sizes(values, 1.0, "pointwise"), [0.5 * 1.0 + 2 * 0.6])
+    np.testing.assert_allclose(curves.capped_sizes(values, 1.0, "componentwise"), [0.5 * 2.0 + 2 * 0.6])
+    np.testing.assert_allclose(curves.shortened(values, 1.0, "pointwise"), [[0.6, 0.8, 0.6, np.nan]])
+    np.testing.assert_allclose(curves.shortened(values, 1.0, "componentwise"), [[1.0, 1.0, 0.6, np.nan]])
+    assert curves.typical_size(values, "pointwise") == pytest.approx(0.6)
 
 
 def test_typical_size_is_a_weighted_median():
     values = np.arange(1.0, 4.0)[:, None]
     curves = GridCurves(values, Measure(np.zeros(1), np.ones(1)), 1, 2)
-    assert curves.typical_size(values, False) == 2
-    assert curves.typical_size(values, False, np.array([1.0, 1.0, 9.0])) == 3
-    assert curves.typical_size(np.array([[0.0], [0.0], [6.0]]), False) == 2  # most are 0: the mean
+    assert curves.typical_size(values, "norm") == 2
+    assert curves.typical_size(values, "norm", np.array([1.0, 1.0, 9.0])) == 3
+    assert curves.typical_size(np.array([[0.0], [0.0], [6.0]]), "norm") == 2  # most are 0: the mean
 
 
 @pytest.mark.parametrize("loss", [Square(), Huber(0.2), Huber(0.5, "pointwise")], ids=repr)

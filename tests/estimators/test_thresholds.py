@@ -77,7 +77,7 @@ def test_a_declared_threshold_is_chosen(observations):
 
 def test_default_thresholds_of_a_declaration():
     """From the largest ridge residual down its span, in units of the typical one."""
-    settings = {"output_kernels": Gaussian(20.0), "alphas": 1e-3, "grid": GRID, "cv": 3}
+    settings = {"output_kernels": Gaussian(20.0), "alphas": 1e-3, "grid": GRID, "cv": 3, "mean_curve": "free"}
     known = FunctionalRegressorCV(Gaussian(10.0), loss="huber", **settings).fit(X, OUTLYING)
     sample = Sample(X, read_outputs(known, OUTLYING, GRID, X)).centred()[1]
     chosen = Smoothness(Gaussian(10.0), Gaussian(20.0), 1e-3)

@@ -61,6 +61,29 @@ def test_missing_values_and_the_grid_beside_them(skfda):
             FunctionalRegressor(grid=grid).fit(X, Y)
 
 
+def test_a_grid_beside_curves_in_a_basis_names_what_they_are(skfda):
+    basis = skfda.representation.basis.BSplineBasis((0, 24), n_basis=6)
+    Y = skfda.FDataGrid(CURVES, GRID).to_basis(basis)
+    with pytest.raises(
+        MercerError, match=r"None, as Y is an FDataBasis; got.* at 101 points.*Y\.to_grid\(points\)"
+    ) as info:
+        FunctionalRegressor(grid=GRID).fit(X, Y)
+    assert "FDataGrid" not in str(info.value)
+    with pytest.raises(MercerError, match=r"the grid points of the FDataGrid; got .*Y\.to_grid\(points\)"):
+        FunctionalRegressor(grid=GRID + 1).fit(X, Y.to_grid(GRID))
+    assert FunctionalRegressor(grid=GRID).fit(X, Y.to_grid(GRID)).grid_.shape == GRID.shape  # the remedy
+
+
+def test_bases_of_scikit_fda_are_pointed_to_their_adapter(skfda):
+    theirs = skfda.representation.basis.FourierBasis((0, 24), n_basis=5)
+    for basis in (theirs, type(theirs)):
+        with pytest.raises(MercerError, match=r"mercer\.interop\.skfda\.as_basis\(FourierBasis\("):
+            FunctionalRegressor(representation=basis, grid=GRID).fit(X, CURVES)
+    with pytest.raises(MercerError, match=r"For instance HarmonicBasis") as info:
+        FunctionalRegressor(representation="fourier", grid=GRID).fit(X, CURVES)
+    assert "as_basis" not in str(info.value)
+
+
 def test_curves_in_the_plane_and_surfaces(skfda):
     two = np.stack([CURVES, -CURVES], axis=2)
     found = FunctionalRegressor(output_matrix=[[1.0, 0.5], [0.5, 1.0]]).fit(X, skfda.FDataGrid(two, GRID)).predict(NEW)

@@ -43,7 +43,7 @@ def test_epsilon_is_not_negative(loss):
 
 @pytest.mark.parametrize("loss", [Huber, EpsilonRidge, EpsilonInsensitive])
 def test_geometry_is_known(loss):
-    with pytest.raises(ParameterError, match=r"geometry must be 'norm' or 'pointwise'; got 'curve'"):
+    with pytest.raises(ParameterError, match=r"geometry must be 'norm', 'pointwise' or 'componentwise'; got 'curve'"):
         loss(geometry="curve")
     assert loss(geometry="pointwise").pointwise
     assert not loss(geometry="norm").pointwise

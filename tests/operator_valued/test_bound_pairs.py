@@ -38,7 +38,8 @@ def test_evaluate_is_the_sum_over_observations(matrix, mean_scale, block, monkey
     if block is not None:
         monkeypatch.setattr(module, "BLOCK_BYTES", block)
     p = 1 if matrix is None else 2
-    pairs = BoundPairs(K_X, K_T, ROWS, POINTS, p, matrix, mean_scale)
+    kernel = K_X + mean_scale if mean_scale else K_X
+    pairs = BoundPairs(kernel, K_T, ROWS, POINTS, p, matrix)
     coef = RNG.normal(size=(6, p))
     M = np.eye(1) if matrix is None else matrix
     np.testing.assert_allclose(pairs.expand(X, coef).evaluate(Z, THETA), explicit(coef, M, mean_scale), atol=1e-12)
@@ -50,7 +51,7 @@ def test_evaluate_is_the_sum_over_observations(matrix, mean_scale, block, monkey
 @pytest.mark.parametrize("matrix", [None, A], ids=["scalar", "matrix"])
 def test_gram_gives_the_values_at_the_observations(matrix):
     p = 1 if matrix is None else 2
-    pairs = BoundPairs(K_X, K_T, ROWS, POINTS[:, 0], p, matrix, 3.0)
+    pairs = BoundPairs(K_X, K_T, ROWS, POINTS[:, 0], p, matrix)
     assert len(pairs.measure) == p
     np.testing.assert_array_equal(pairs.measure.weights, np.ones(p))
     coef = RNG.normal(size=(6, p))
@@ -79,7 +80,8 @@ def test_a_mean_curve_that_is_almost_free_is_learned():
     Y = 10 + np.sin(3 * points)
     error = {}
     for scale in (0.0, 100.0):
-        pairs = BoundPairs(Gaussian(1.0), Gaussian(4.0), rows, points, mean_scale=scale)
+        kernel = Gaussian(1.0) + scale if scale else Gaussian(1.0)
+        pairs = BoundPairs(kernel, Gaussian(4.0), rows, points)
         problem = curve_problem(pairs.gram(X), Square(), Y, rows, alpha=0.1)
         coef = problem.primal_coef(ClosedForm().solve(problem).coef)
         new = pairs.expand(X, coef).evaluate(np.array([[0.5]]), THETA)
@@ -104,7 +106,6 @@ def test_shared_points_evaluate_like_the_decomposable_kernel():
         ({"points": POINTS[:4]}, "points must have shape"),
         ({"output_matrix": np.array([[1.0, 2.0], [2.0, 1.0]]), "n_components": 2}, "positive semi-definite"),
         ({"output_matrix": A}, "shape"),
-        ({"mean_scale": -1.0}, "mean_scale must be"),
         ({"n_components": 0}, "n_components must be"),
     ],
 )

@@ -302,14 +302,15 @@ def _out_of_fold(estimator, X, Y):
 
 def test_robustness_profile_says_how_much_is_gained():
     display = RobustnessProfileDisplay([0.5, 1.0], [0.9, 0.75], ridge_error=1.0).plot()
-    assert texts(display.labels_) == ["κ = 1, −25 %", "ridge"]
+    assert texts(display.labels_) == ["best: κ = 1, −25 %", "ridge"]
     worse = RobustnessProfileDisplay([1.0], [1.1], ridge_error=1.0, name="ν").plot()
-    assert texts(worse.labels_) == ["ν = 1, +10 %", "ridge"]
-    same = RobustnessProfileDisplay([1.0], [1.0 + 3e-11], ridge_error=1.0).plot()
-    assert texts(same.labels_) == ["κ = 1, no gain", "ridge"]
+    assert texts(worse.labels_) == ["best: ν = 1, +10 %", "ridge"]
+    for rounding in (3.5e-11, -3.5e-11):
+        same = RobustnessProfileDisplay([1.0], [1.0 + rounding], ridge_error=1.0).plot()
+        assert texts(same.labels_) == ["best: κ = 1, 0 %", "ridge"]
     alone = RobustnessProfileDisplay([1.0, 0.5], [1.1, 1.0]).plot()
     assert alone.ridge_ is None
-    assert texts(alone.labels_) == ["κ = 0.5"]
+    assert texts(alone.labels_) == ["best: κ = 0.5"]
     assert alone.ax_.get_xscale() == "linear"
 
 

@@ -25,9 +25,7 @@ S = RNG.uniform(0.5, 2.0, 5)
 K_X, K_T = Gaussian(2.0), Gaussian(4.0)
 A = np.array([[2.0, 0.6], [0.6, 1.0]])
 NORMS = [Huber(0.3), EpsilonRidge(0.2), EpsilonInsensitive(0.2)]
-LOSSES = [Square(), *NORMS, *(type(loss)(*loss.get_params().values()) for loss in NORMS)]
-for _loss in LOSSES[4:]:
-    _loss.set_params(geometry="pointwise")
+LOSSES = [Square(), *NORMS, *(loss.replace(geometry=g) for g in ("pointwise", "componentwise") for loss in NORMS)]
 
 
 def targets(p=1):
@@ -51,7 +49,7 @@ def reference(loss, Y, matrix, alpha, weights, sample_weight, intercept, seen=No
         q = np.flatnonzero(np.repeat(ROWS, p) == i)
         q = q if seen is None else q[seen.ravel()[q]]
         if len(q):
-            total += sample_weight[i] * row_loss(loss, u[q], Y.ravel()[q], None, np.repeat(weights, p)[q])
+            total += sample_weight[i] * row_loss(loss, u[q], Y.ravel()[q], None, np.repeat(weights, p)[q], q // p)
     value = minimise(total / sample_weight.sum() + alpha / 2 * cp.sum_squares(beta))
     return value, h.value.reshape(N, p), b.value if intercept else np.zeros(p)
 
@@ -257,7 +255,7 @@ def test_largest_thresholds_of_scattered_curves():
     np.testing.assert_allclose(above.coef, residual, atol=1e-5)
     assert np.max(np.abs(below.coef - residual)) > 1e-3
     tube = curve_problem(pairs_of().gram(X), EpsilonRidge(0.1), targets(), ROWS, 0.05)
-    with pytest.raises(UnsupportedError, match="rows must be curves, and CurveLoss takes several"):
+    with pytest.raises(UnsupportedError, match="a row or of an entry, and CurveLoss takes several"):
         largest_epsilon(tube)
     first, second = loss_path(tube, "loss__epsilon", [10.0, 0.1])
     assert first.objective == pytest.approx(0, abs=1e-8)

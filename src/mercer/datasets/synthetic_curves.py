@@ -119,7 +119,7 @@ def contaminate_curves(
     grid: Any = None,
     random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a copy of curves with outliers, and the mask of the entries that were touched.
+    """Return a copy of curves with outliers, and which curves, or which of their entries, were touched.
 
     ==========  ======================================================================================
     ``kind``    what happens to a share of the curves
@@ -154,14 +154,16 @@ def contaminate_curves(
     -------
     Y : array
         The curves with outliers.
-    mask : array of bool of the shape of Y
-        True at the entries of outliers that were observed.
+    touched : array of bool of shape (n_samples,), for "local" of the shape of Y
+        The curves that are outliers; for "local", where whole curves are none, the entries that were observed and have
+        noise. Either way ``Y[touched]`` is what was touched.
 
     Examples
     --------
-    >>> Y, mask = contaminate_curves(np.ones((10, 4)), share=0.2, scale=3.0, random_state=0)
-    >>> int(mask.any(axis=1).sum()), float(Y[mask].max())
-    (2, -3.0)
+    >>> Y, touched = contaminate_curves(np.ones((10, 4)), share=0.2, scale=3.0, random_state=0)
+    >>> np.flatnonzero(touched), Y[touched]
+    (array([2, 8]), array([[-3., -3., -3., -3.],
+           [-3., -3., -3., -3.]]))
     """
     owner = "contaminate_curves"
     Y = _curves(owner, Y)
@@ -185,7 +187,7 @@ def contaminate_curves(
     else:
         replaced = -scale * Y
     mask = touched.reshape(n, m, *[1] * (Y.ndim - 2)) & ~np.isnan(Y)
-    return np.where(mask, replaced, Y), mask
+    return np.where(mask, replaced, Y), mask if kind == "local" else touched[:, 0]
 
 
 def _foreign(shape: tuple[int, ...], grid: np.ndarray, scale: float, rng: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Estimators with the scikit-learn interface."""
 
 from mercer.estimators.conformal import ConformalQuantileRegressor
+from mercer.estimators.conformal_curves import ConformalFunctionalRegressor
 from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
@@ -10,6 +11,7 @@ from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 
 __all__ = [
+    "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold, check_cv, train_test_split
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import (
     _num_samples,
@@ -25,10 +22,11 @@ from sklearn.utils.validation import (
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
-from mercer.estimators.delegation import offers, reach, weight_parameter
+from mercer.estimators.calibration_rows import SCORE_ENTRIES, CalibrationRows, check_rows, take_rows_of
+from mercer.estimators.delegation import offers, reach
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.validation import _own_errors, read_weight
-from mercer.exceptions import DataError, ExtrapolationWarning, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, ExtrapolationWarning, parameter_error
 from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
 from mercer.quantile_function import QuantileFunction, check_levels
@@ -39,11 +37,9 @@ __all__ = ["ConformalQuantileRegressor"]
 LEVELS = np.concatenate([[0.001, 0.0025], np.arange(1, 200) / 200, [0.9975, 0.999]])
 #: levels of the score
 SCORED = np.arange(1, 20) / 20
-#: numbers that are ranked at once
-SCORE_ENTRIES = 4_000_000
 
 
-class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+class ConformalQuantileRegressor(CalibrationRows, RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """Quantiles and intervals of any quantile regressor, calibrated to cover at any sample size.
 
     Nothing is minimised beyond what the base estimator minimises: its quantile functions Q are compared with n targets
@@ -172,25 +168,19 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         self : ConformalQuantileRegressor
         """
         self._check_settings()
-        _check_rows(X)
+        check_rows(X)
         with _own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
         X, y = _prepare(X, y)
         weight = None if sample_weight is None else read_weight(sample_weight, y)  # scales are for the base
         if isinstance(self.estimator, FrozenEstimator):
             rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-            return self._store([self.estimator], [None], [_take(X, rows)], [y[rows]])
-        splits = self._splits(X, y)
-        if weight is not None:
-            splits = [(train[weight[train] > 0], test[weight[test] > 0]) for train, test in splits]
+            return self._store([self.estimator], [None], [take_rows_of(X, rows)], [y[rows]])
         models, columns, inputs, targets = [], [], [], []
-        for train, test in splits:
-            if len(train) == 0 or len(test) == 0:
-                raise DataError(f"{type(self).__name__}: a part of the rows has positive weights nowhere.")
-            models.append(self._fit_base(X, y, weight, train))
-            inside, outside = _safe_split(models[-1], X, y, test, train)
-            inputs.append(inside)
-            targets.append(outside)
+        for train, test in self._splits(X, y, weight):
+            models.append(self._fit_base(X, y[train], weight, train))
+            inputs.append(_safe_split(models[-1], X, None, test, train)[0])
+            targets.append(y[test])
             columns.append(train if get_tags(models[-1]).input_tags.pairwise else None)
         return self._store(models, columns, inputs, targets)
 
@@ -213,11 +203,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
             return self.fit(X, y)
         self._check_settings()
         check_is_fitted(self)
-        if len(self.estimators_) > 1:
-            raise UnsupportedError(
-                f"{type(self).__name__}: with method='cross' all rows calibrate in fit, and others cannot take their "
-                "place. Use method='split', or FrozenEstimator(fitted) as the estimator."
-            )
+        self._check_one_model()
         X, y = _prepare(X, y)
         return self._store(self.estimators_, self.columns_, [self._inputs(X, self.columns_[0])], [y])
 
@@ -225,8 +211,7 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
         return KernelQuantileRegressor() if self.estimator is None else self.estimator
 
     def _check_settings(self) -> None:
-        if not (isinstance(self.method, str) and self.method in ("split", "cross")):
-            raise parameter_error(self, "method", self.method, "'split' or 'cross'")
+        self._check_method()
         if not offers(self._base(), "predict_quantile"):
             raise parameter_error(
                 self,
@@ -235,83 +220,6 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
                 "an estimator with a method predict_quantile(X, levels)",
                 "KernelQuantileRegressor() has it, also as the last step of a Pipeline.",
             )
-        if self.method == "cross" and isinstance(self.estimator, FrozenEstimator):
-            raise UnsupportedError(
-                f"{type(self).__name__}: method='cross' fits the estimator on every fold, and a FrozenEstimator is not "
-                "fitted again. Use method='split' and pass rows that it has not seen."
-            )
-
-    def _splits(self, X, y) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return (train, calibrate) rows for each model."""
-        rows = np.arange(_num_samples(X))
-        if self.method == "split":
-            size = self._calibration_size(len(rows))
-            train, test = train_test_split(rows, test_size=size, random_state=self._random_state())
-            return [(train, test)]
-        splits = self._folds(X, y, rows)
-        allowed = ""
-        if not np.array_equal(np.sort(np.concatenate([rows[:0], *(test for _, test in splits)])), rows):
-            allowed = "a splitter whose test folds hold every row exactly once"
-        elif any(len(train) == 0 or len(test) == 0 for train, test in splits):
-            allowed = "a splitter without empty folds"
-        elif any(np.intersect1d(train, test).size > 0 for train, test in splits):
-            allowed = "a splitter whose training rows leave out those of the test fold, which calibrate the model"
-        if allowed:
-            raise parameter_error(self, "cv", self.cv, allowed, "KFold is one.")
-        return splits
-
-    def _folds(self, X, y, rows) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return what the splitter gives, as numbers of rows."""
-        state = self._random_state() if isinstance(self.cv, numbers.Integral) else None
-        try:
-            with _own_errors("cv"):
-                splitter: Any = check_cv(self.cv) if state is None else KFold(self.cv, shuffle=True, random_state=state)
-                return [(np.asarray(rows[train]), np.asarray(rows[test])) for train, test in splitter.split(X, y)]
-        except IndexError as error:
-            allowed = f"folds of rows from 0 to {len(rows) - 1}"
-            raise parameter_error(self, "cv", self.cv, allowed, f"{error}.") from error
-        except DataError as error:
-            if "groups" not in str(error):
-                raise
-            raise UnsupportedError(
-                f"{type(self).__name__}: cv={self.cv!r} needs groups, which fit does not take. Pass its folds, "
-                "cv=list(splitter.split(X, y, groups)), or calibrate a FrozenEstimator on a row of each held-out group."
-            ) from error
-
-    def _random_state(self) -> np.random.RandomState:
-        """Return what scikit-learn's splitters take, which a Generator is not."""
-        state = self.random_state
-        if isinstance(state, np.random.Generator):
-            state = int(state.integers(2**31 - 1))
-        try:
-            return check_random_state(state)
-        except ValueError as error:
-            allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
-            raise parameter_error(self, "random_state", state, allowed) from error
-
-    def _calibration_size(self, n: int) -> int | float:
-        """Return the share or number of rows that calibrate, a float or an int of Python's."""
-        size = self.calibration_size
-        if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
-            size = int(size)
-            good = 1 <= size < n
-        else:
-            check_number(self, "calibration_size", size, low=0, high=1, hint="It is a share or a number of rows.")
-            size = float(size)
-            good = math.ceil(size * n) < n
-        if not good:
-            raise DataError(
-                f"{type(self).__name__}: calibration_size={size!r} leaves no part of n_samples = {n} to train on or to "
-                "calibrate with; both need a sample at least."
-            )
-        return size
-
-    def _fit_base(self, X, y, weight, train):
-        model = clone(self._base())
-        with _own_errors("X"):
-            inside, target = _safe_split(model, X, y, train)
-        weights = {} if weight is None else {weight_parameter(model): weight[train]}
-        return model.fit(inside, target, **weights)
 
     def _store(self, models, columns, inputs, targets):
         """Keep the models, their quantile functions at rows that they have not seen, and the scores of these rows."""
@@ -339,18 +247,6 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
                 f"{values.shape}{'' if np.all(np.isfinite(values)) else ' with NaN or infinity'}."
             )
         return np.sort(values, axis=1)
-
-    def _inputs(self, X, columns: np.ndarray | None) -> Any:
-        """Return X, of a Gram matrix the columns that belong to the rows that a model was fitted on."""
-        if columns is None:
-            return X
-        gram = np.asarray(to_numpy(X))
-        if gram.ndim != 2 or gram.shape[1] != self.n_features_in_:
-            raise DataError(
-                f"{type(self).__name__}: a Gram matrix must have a column for each of the {self.n_features_in_} rows "
-                f"given to fit, shape (n_samples, {self.n_features_in_}); got shape {gram.shape}."
-            )
-        return gram[:, columns]
 
     def _predicted_curves(self, X) -> list[np.ndarray]:
         check_is_fitted(self)
@@ -427,23 +323,6 @@ class ConformalQuantileRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimat
 
         return _ranked(self._predicted_curves(X), self.conformity_scores_, ranks, move)
 
-    def _rank(self, name: str, share: float, got: float) -> int:
-        """Return ⌈(n + 1)·share⌉, or refuse a share for which n rows are too few."""
-        n = self.n_calibration_
-        rank = math.ceil((n + 1) * share * (1 - 1e-12))  # (n + 1)·share that is an integer but for rounding is one
-        if rank > n:
-            needed = math.ceil(share / max(1 - share, np.finfo(float).tiny) * (1 - 1e-12))
-            best = n / (n + 1)
-            allowed = f"at most {best:.4g}" if name == "coverage" else f"between {1 - best:.4g} and {best:.4g}"
-            raise parameter_error(
-                self,
-                name,
-                float(got),
-                f"{allowed} with {n} calibration rows",
-                f"{got:g} needs {needed:.6g} calibration rows at least: less would mean an infinite answer.",
-            )
-        return max(rank, 1)
-
 
 def _locate(Q: np.ndarray, y: np.ndarray, slope: float) -> np.ndarray:
     """Return u with G(u) = y, row by row: the level of y in Q, continued by lines beyond the outer levels."""
@@ -469,20 +348,10 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
     return np.concatenate(blocks)
 
 
-def _check_rows(X: Any) -> None:
-    if not (hasattr(X, "shape") or hasattr(X, "__array__") or (isinstance(X, Sequence) and not isinstance(X, str))):
-        raise DataError(f"X must have rows: an array, a data frame or a list; got {type(X).__name__}.")
-
-
 def _prepare(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X with rows that can be taken, for the base estimator to judge, and y as floats of shape (n,)."""
-    _check_rows(X)
+    check_rows(X)
     with _own_errors("y"):
         y = column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
         X, y = indexable(X, y)
     return X, y
-
-
-def _take(X: Any, rows: np.ndarray) -> Any:
-    """Return rows of X, of whatever kind X is."""
-    return X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)

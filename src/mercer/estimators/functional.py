@@ -15,18 +15,21 @@ from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves, open_inputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
+from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
+from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.renamed import renamed
 from mercer.estimators.sample import Sample
+from mercer.estimators.smooth_mean import SmoothMean
 from mercer.estimators.smoothness import (
     FEW_LENGTHS,
+    MEAN_SCALE,
     Smoothness,
     choose_smoothness,
     default_kernels,
-    default_output_kernels,
     per_deviation,
     ridge_residuals,
     some_rows,
@@ -34,6 +37,7 @@ from mercer.estimators.smoothness import (
 from mercer.estimators.validation import (
     as_points,
     check_gram,
+    check_range,
     take_columns,
     take_rows,
     validate_rows,
@@ -60,24 +64,28 @@ __all__ = ["FunctionalRegressor"]
 class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     """Regression with curves as outputs: on a grid, with holes, or each curve at points of its own.
 
-    Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ)·A and a free mean curve b,
+    Minimises, over h in the space of the kernel (k_X(x, z) + c)·k_Θ(θ, τ)·A,
 
-        (1/n) Σ_i s_i L(y_i − h(x_i) − b) + (λ/2)‖h‖²,
+        (1/n) Σ_i s_i L(y_i − b − h(x_i)) + (λ/2)‖h‖²,
 
     L the square loss ½‖r‖², or a robust or sparse one, of the norm of a residual curve or point by point, to a relative
-    duality gap of ``tol``. Norms are those of L²(μ), μ the grid with its weights.
+    duality gap of ``tol``. Norms are those of L²(μ), μ the grid with its weights. b is a smooth mean curve, and the
+    constant c lets h correct it almost freely (see ``mean_curve``).
 
     Parameters
     ----------
     kernel : Kernel, str, callable or Decomposable, default=None
-        k_X. By default a Gaussian with one scale per column, whose length, the median distance times 8, 2, 1 or 0.5,
-        predicts left-out curves best in ridge regression; columns get scales by evidence where that predicts them
-        better (see Notes). Units of columns do not matter. For inputs that are functions, see
-        :class:`~mercer.kernels.IntegralGaussian` and :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
+        k_X. By default a Gaussian with one scale per column, whose length, the median distance times 32, 8, 2, 1 or
+        0.5, predicts left-out curves best in ridge regression, a shorter one by 2/n at least; columns get scales by
+        evidence where that predicts them better (see Notes). Units of columns do not matter. For
+        inputs that are functions, see :class:`~mercer.kernels.IntegralGaussian` and
+        :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
         ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
-        k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or an eighth or so of it, predicts
-        left-out curves best in ridge regression; without a grid the identity.
+        k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or a half to a sixteenth of it, or
+        a sum of a long and a short one, predicts left-out curves best in ridge regression, among those that are no
+        worse at left-out points than straight lines; no scale is below the spacing of the points. Without a grid the
+        identity.
     output_matrix : array-like of shape (p, p), default=None
         A for curves in R^p, positive semi-definite; the identity by default. ``leading_components(Y, rank)`` in
         :mod:`mercer.operator_valued` is one of low rank.
@@ -87,8 +95,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         By name, κ is 1.345 times the median norm, or twice the median size at a point, of ridge residuals, and ε is
         that median; ``Huber(kappa=0.5)`` is taken literally.
-    geometry : {"norm", "pointwise"}, default=None
-        Whether a loss given by name is one of whole curves (the default) or of each of their points.
+    geometry : {"norm", "pointwise", "componentwise"}, default=None
+        Whether a loss given by name is one of whole curves (the default), of each of their points, or of each number:
+        of curves in R^p, "pointwise" is of the length of the vector at a point, "componentwise" of each component. A
+        ``Loss`` has its own.
     representation : "nodes", "eigen" or Basis, default="nodes"
         "eigen" truncates k_Θ to its leading eigenfunctions; a Basis such as ``HarmonicBasis(15)`` replaces it by its
         functions and spectrum.
@@ -98,6 +108,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         weight 1. For curves at points of their own it says where :meth:`predict` evaluates.
     fit_intercept : bool, default=True
         Whether to add the mean curve b.
+    mean_curve : {"smooth", "free"}, default="smooth"
+        "smooth" is a ridge regression of the mean over curves on θ, as smooth as its standard error allows by
+        leave-one-out; c is 100 times the mean of k_X(x_i, x_i). "free" is a b at each node of a grid that minimises the
+        objective together with h (c = 0), straight lines between them: nothing depends on where the curves lie then,
+        and derivatives are as rough as the data. Without a grid, b is free in each column.
     solver : str or Solver, default="auto"
         See :func:`mercer.solvers.select`.
     tol : float, default=1e-4
@@ -125,12 +140,14 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         its functions, and one more.
     X_fit_ : array of shape (n_rows, n_features_in_)
         Training inputs of positive weight.
-    intercept_ : array of shape (m·p,) or (p,)
-        b at the nodes. For scattered observations a constant; the smooth rest of their mean curve is part of h.
+    intercept_ : array of shape (m·p,)
+        b at the points of ``measure_``.
+    mean_function_ : MeanFunction
+        The mean of the fitted curves over the training rows, b and h together: ``evaluate(points)``, ``slope(points)``.
     expansion_ : Expansion
         The fitted function h: ``evaluate(X, points)``, ``slope``, ``norm``, ``state()``.
-    intercept_function_ : InterceptFunction or None
-        b(θ), through ``intercept_``; None without an intercept.
+    intercept_function_ : SmoothMean, InterceptFunction or None
+        b(θ): ``evaluate(points)``, ``slope(points)``; None without an intercept.
     layout_ : GridCurves or ScatteredCurves
         How curves were given, without rows of them: nodes, components, dimensions, and whether there is something
         between the nodes (``located``) or columns of Y are mere numbers.
@@ -145,7 +162,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     measure_ : Measure
         Nodes and weights of Θ.
     support_ : array of int
-        Rows of ``X_fit_`` with a coefficient that is not 0; the other curves do not change the model.
+        Rows of ``X_fit_`` with a coefficient that is not 0; the other curves do not change h, given b.
     n_support_ : int
         Their number.
     saturated_ : array of int
@@ -165,7 +182,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     warning. A second one is a KeyboardInterrupt, and so is the first while kernels, λ and thresholds are chosen.
 
     On a complete grid the square loss takes two eigendecompositions; with holes, or scattered observations, conjugate
-    gradients in their bases. Between the nodes h is given by k_Θ, and b by straight lines.
+    gradients in their bases. Between the nodes h is given by k_Θ, and b by its own kernel, or by straight lines.
 
     Without a kernel of yours, from 20 complete curves and two columns on, scales of columns maximise the evidence of a
     Gaussian process for the leading principal components of the curves times a prior that draws all scales to a common
@@ -199,6 +216,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         representation="nodes",
         grid=None,
         fit_intercept=True,
+        mean_curve="smooth",
         solver="auto",
         tol=1e-4,
         max_iter=None,
@@ -214,6 +232,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self.representation = representation
         self.grid = grid
         self.fit_intercept = fit_intercept
+        self.mean_curve = mean_curve
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -224,6 +243,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        if self.mean_curve not in ("smooth", "free"):
+            raise parameter_error(self, "mean_curve", self.mean_curve, "'smooth' or 'free'")
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
                 raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
@@ -252,15 +273,16 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             "representation",
             self.representation,
             "'nodes', 'eigen' or a Basis",
-            "For instance HarmonicBasis(15).",
+            _basis_hint(self.representation),
         )
 
     def _loss(self) -> tuple[Loss, bool]:
         """Return the loss, and whether its threshold is to be taken from the data."""
         names = loss_names(indexed_by=None)
         if isinstance(self.loss, str) and self.loss in names:
-            if self.geometry not in (None, "norm", "pointwise"):
-                raise parameter_error(self, "geometry", self.geometry, "'norm', 'pointwise' or None")
+            if self.geometry not in (None, "norm", "pointwise", "componentwise"):
+                allowed = "'norm', 'pointwise', 'componentwise' or None"
+                raise parameter_error(self, "geometry", self.geometry, allowed)
             fixed = self.geometry is None or "geometry" not in LOSSES[self.loss]().get_params()
             loss = as_loss(self.loss, **({} if fixed else {"geometry": self.geometry}))
             return loss, loss.threshold is not None
@@ -333,12 +355,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         with interruptible() as interrupted:
             result = self._solve(problem, self._tolerance, interrupted)
         warn_of_gap(result, interrupted, depth=1)
-        self._store(sample.X, bound, problem, result, centre, columns)
+        smooth = isinstance(centre, SmoothMean)
+        self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns)
+        self.kernel_ = chosen.kernel
         self.input_form_, self.output_form_ = input_form, output_form
         self.measure_, self.loss_ = sample.measure, loss
         self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
-        self.intercept_function_ = sample.outputs.intercept_function(self.intercept_) if self.fit_intercept else None
+        self.intercept_ = centre.evaluate(sample.measure.points) if smooth else self.intercept_
+        free = sample.outputs.intercept_function(self.intercept_) if sample.fit_intercept else None
+        self.intercept_function_ = centre if smooth else free
+        self.mean_function_ = MeanFunction(self.expansion_, self.intercept_function_, sample.X, sample.weight)
         self.grid_ = sample.outputs.prediction_grid(self, grid)
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
@@ -351,7 +378,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         rows = some_rows(sample, pairwise, ROUGH_ROWS)
         loss, automatic = self._loss()
         if automatic:
-            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.pointwise))
+            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.compares))
         given = self._part("kernel") is not None
         kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
@@ -385,9 +412,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if settled or not math.isfinite(loss.dual_bound):
             chosen, tame = choose(sample), sample
         else:
-            chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.pointwise)
+            chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.compares)
         if automatic:
-            loss = loss.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, loss), loss.pointwise))
+            loss = loss.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, loss), loss.compares))
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
@@ -415,13 +442,21 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
                 "weight at least."
             )
         basis = self._basis()
-        sample = Sample(X, outputs, weight, self._matrix(outputs), basis, self.fit_intercept)
+        free, scale = self._mean_curve(outputs)
+        sample = Sample(X, outputs, weight, self._matrix(outputs), basis, free, scale)
         if not (basis is None or isinstance(basis, NystromBasis)):  # others do not depend on k_Θ
             sample = replace(sample, basis=basis.bind(sample.measure))
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
             return sample
         return sample.merged()
+
+    def _mean_curve(self, outputs: Outputs) -> tuple[bool, float]:
+        """Return whether the mean curve is free at each node, and how freely a smooth one varies (0: there is none)."""
+        if not self.fit_intercept:
+            return False, 0.0
+        smooth = self.mean_curve == "smooth" and outputs.located and len(outputs.measure) > 1
+        return (False, MEAN_SCALE) if smooth else (True, 0.0)
 
     def _check_lengths(self, X, outputs: Outputs) -> None:
         if len(outputs) != X.shape[0]:
@@ -457,7 +492,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         points : array-like of shape (k,) or (k, d)
             Within the range of what was observed, unless ``extrapolate``.
         extrapolate : bool, default=False
-            Allow points beyond that range, where nothing was learned: h falls back to 0 with k_Θ, b stays constant.
+            Allow points beyond that range, where nothing was learned: h falls back to 0 with k_Θ, a smooth b to the
+            mean of all values; a free b stays constant.
         """
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
@@ -468,7 +504,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     def predict_derivative(self, X, points, *, extrapolate=False):
         """Return ∂_θ of the curves at X, like :meth:`predict_at`; for Θ on the line and a smooth k_Θ.
 
-        The mean curve of curves on a grid is piecewise linear, and so its part of the derivative has steps.
+        A mean curve that is free at the nodes is piecewise linear, and so its part of the derivative has steps.
         """
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
@@ -536,16 +572,12 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
                 "grid= to the constructor."
             )
         known = np.concatenate([to_numpy(self.measure_.points), self._grid_points()])
-        if points.shape[1] != known.shape[1]:
-            raise DataError(
-                f"{type(self).__name__}: points must have {known.shape[1]} coordinates as those of the fit; got "
-                f"{points.shape[1]}."
-            )
-        low, high = known.min(axis=0), known.max(axis=0)
-        slack = 1e-9 * (high - low)
-        if not extrapolate and (np.any(points < low - slack) or np.any(points > high + slack)):
-            raise DataError(
-                f"{type(self).__name__}: points must lie in the range of what was observed, from {low.tolist()} to "
-                f"{high.tolist()}. Pass extrapolate=True to ask for more."
-            )
-        return points
+        return check_range(type(self).__name__, points, known, extrapolate)
+
+
+def _basis_hint(representation: object) -> str:
+    """Return what to pass instead; a basis of scikit-fda is known by its module, which need not be there."""
+    kind = representation if isinstance(representation, type) else type(representation)
+    if kind.__module__.partition(".")[0] == "skfda":
+        return f"One of scikit-fda goes through mercer.interop.skfda.as_basis({kind.__name__}(...))."
+    return "For instance HarmonicBasis(15)."

@@ -14,17 +14,17 @@ from mercer.backend import to_numpy
 from mercer.estimators.certified import is_pairwise, refuse_whole_kernel
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.outliers import without_outliers
+from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
     MANY_LENGTHS,
     Smoothness,
+    carried,
     default_alphas,
     default_kernels,
-    default_output_kernels,
     per_deviation,
     ridge_residuals,
-    smoothest,
     smoothness_errors,
 )
 from mercer.estimators.tables import column_layout
@@ -58,21 +58,21 @@ class FunctionalRegressorCV(FunctionalRegressor):
         2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear. Bandwidths such as "median"
         become numbers once, from all rows.
     output_kernels : Kernel, str, callable or list of them, default=None
-        Candidates for k_Θ, smooth ones first; by default Gaussians whose scales are the median distance of the grid and
-        2, 4, 8 and 16 times less.
+        Candidates for k_Θ, smooth ones first; by default those of FunctionalRegressor. One that is worse at left-out
+        points than straight lines is taken only if all are.
     alphas : float or array-like of float, default=None
         Candidates for λ; by default 37 from 1e-8 to 10, or 7 from 1e-6 to 1 where values are missing.
     output_matrix : array-like of shape (p, p), default=None
         As in FunctionalRegressor.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         A loss by name has its threshold chosen; a Loss is taken literally unless ``thresholds`` are given.
-    geometry : {"norm", "pointwise"}, default=None
+    geometry : {"norm", "pointwise", "componentwise"}, default=None
         As in FunctionalRegressor.
     thresholds : array-like of float, default=None
         Candidates for κ or ε, or for the threshold that a loss of your own declares; by default κ_max or ε_max, at
         which the loss is the square loss or the model its mean curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times
         the typical size of ridge residuals.
-    representation, grid, fit_intercept :
+    representation, grid, fit_intercept, mean_curve :
         As in FunctionalRegressor.
     criterion : {"leave_one_out", "generalised"}, default="leave_one_out"
         The error of ridge regressions; "generalised" replaces the leverage of each curve by the mean leverage.
@@ -98,7 +98,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     best_params_ : dict
         "kernel", "output_kernel", "alpha" and "loss": a :class:`FunctionalRegressor` with these and the same other
         settings is the final fit.
-    alpha_, loss_, kernel_, output_kernel_, dual_coef_, relative_gap_, ... :
+    alpha_, loss_, kernel_, output_kernel_, dual_coef_, mean_function_, relative_gap_, ... :
         Those of FunctionalRegressor, from the final fit.
 
     Examples
@@ -115,7 +115,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     >>> robust.score(X, truth) > ridge.score(X, truth)
     True
     >>> ridge.errors_.shape
-    (6, 5, 37)
+    (6, 7, 37)
     """
 
     def __init__(
@@ -131,6 +131,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         representation="nodes",
         grid=None,
         fit_intercept=True,
+        mean_curve="smooth",
         criterion="leave_one_out",
         cv=5,
         scoring="norm",
@@ -150,6 +151,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         self.representation = representation
         self.grid = grid
         self.fit_intercept = fit_intercept
+        self.mean_curve = mean_curve
         self.criterion = criterion
         self.cv = cv
         self.scoring = scoring
@@ -248,12 +250,12 @@ class FunctionalRegressorCV(FunctionalRegressor):
         def choose(sample):
             candidates = self.kernels_, self.output_kernels_, self.alphas_
             self.errors_ = smoothness_errors(sample, *candidates, loss, self.criterion)
-            i, j, k = smoothest(self.errors_)
+            i, j, k = carried(sample, *candidates, self.errors_)
             return Smoothness(self.kernels_[i], self.output_kernels_[j], float(self.alphas_[k]))
 
         robust = math.isfinite(loss.dual_bound)
-        chosen, tame = without_outliers(sample, choose, loss.pointwise) if robust else (choose(sample), sample)
-        unit = tame.typical_size(ridge_residuals(tame, chosen, loss), loss.pointwise)
+        chosen, tame = without_outliers(sample, choose, loss.compares) if robust else (choose(sample), sample)
+        unit = tame.typical_size(ridge_residuals(tame, chosen, loss), loss.compares)
         if alphas is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         self.thresholds_: Any = None
@@ -275,15 +277,18 @@ class FunctionalRegressorCV(FunctionalRegressor):
             self.thresholds_ = default_thresholds(sample, chosen, loss, threshold, unit)
         else:
             self.thresholds_ = np.sort(candidates)[::-1]
-        if self.fit_intercept:  # with the centre of the rows that count
-            weight = np.ones(len(given)) if given.weight is None else to_numpy(given.weight)
-            centre = given.outputs.take(np.flatnonzero(weight > 0)).centre()[0]
+        # with the centre of the rows that count
+        weight = np.ones(len(given)) if given.weight is None else to_numpy(given.weight)
+        centre = given.take(np.flatnonzero(weight > 0), chosen.kernel.pairwise).centred()[0]
+        if given.mean_scale:
+            given = replace(given, outputs=given.outputs.without(centre))
+        elif given.fit_intercept:
             given = replace(given, outputs=given.outputs.with_values(given.outputs.values - centre))
 
         def sizes(outputs: Outputs, residuals: np.ndarray) -> np.ndarray:
             if self.scoring == "square":
                 return outputs.norms(residuals) ** 2
-            return outputs.capped_sizes(residuals, CAP * unit, loss.pointwise)
+            return outputs.capped_sizes(residuals, CAP * unit, loss.compares)
 
         self.threshold_errors_ = threshold_errors(
             given,

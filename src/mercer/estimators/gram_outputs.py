@@ -63,16 +63,14 @@ class GramOutputs(GridCurves):
         rank = factor.shape[1]
         return cls(factor, Measure(np.arange(float(rank)), np.ones(rank)), 1, 2, located=False)
 
-    def bind(
-        self, kernel: Kernel, output_kernel: Any = None, output_matrix: Any = None, fit_intercept: bool = False
-    ) -> Any:
+    def bind(self, kernel: Kernel, output_kernel: Any = None, output_matrix: Any = None) -> Any:
         """Return the kernel k_X times the identity of the space of k_Y; there is no other output kernel."""
         if not (output_kernel is None or isinstance(output_kernel, Identity)) or output_matrix is not None:
             raise UnsupportedError(
                 "GramOutputs: the output kernel is the identity of the space of k_Y; leave output_kernel and "
                 "output_matrix out."
             )
-        return super().bind(kernel, Identity(), None, fit_intercept)
+        return super().bind(kernel, Identity(), None)
 
     def pose(
         self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any = None, fit_intercept: bool = False

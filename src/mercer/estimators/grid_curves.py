@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.backend import namespace, to_numpy
+from mercer.backend import as_like, namespace, to_numpy
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.outputs import Outputs, Predict
 from mercer.estimators.validation import take_rows
@@ -45,6 +45,8 @@ class GridCurves(Outputs):
     n_dims: int
     located: bool = True
 
+    on_grid = True
+
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
@@ -71,9 +73,26 @@ class GridCurves(Outputs):
         """Return some of the curves, by mask or by index."""
         return replace(self, values=take_rows(self.values, rows))
 
+    def at_nodes(self, nodes: np.ndarray) -> Self:
+        """Return the curves at some of the nodes, given by index, with weights of the same sum."""
+        xp = namespace(self.values)
+        p, w = self.n_components, to_numpy(self.nodes.weights)
+        columns = (np.asarray(nodes)[:, None] * p + np.arange(p)).ravel()
+        weights = w[nodes] * (w.sum() / w[nodes].sum())
+        measure = Measure(to_numpy(self.nodes.points)[nodes], weights).like(self.values)
+        return replace(self, values=xp.take(self.values, xp.asarray(columns), axis=1), nodes=measure)
+
     def with_values(self, values: Any) -> Self:
         """Return curves with other values on the same grid."""
         return replace(self, values=values)
+
+    def as_given(self) -> Any:
+        """Return the values, NaN where there are none."""
+        return self.shaped(self.values, self.values.shape[1] // self.n_components)
+
+    def relative_to(self, scale: Any) -> np.ndarray:
+        """Return the values divided by those of a function at the nodes."""
+        return to_numpy(self.values) / scale.scale.ravel()
 
     def keys(self) -> np.ndarray:
         """Return the values, and which of them are missing: NaN equals nothing, not even itself."""
@@ -104,19 +123,28 @@ class GridCurves(Outputs):
         """Return s_i w_j of all observed values, flat."""
         return (weight[:, None] * self._column_weights)[~self._missing]
 
+    def common_values(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the nodes, the means there, and the weights of the nodes times those of the curves that were seen."""
+        p, seen = self.n_components, (weight @ ~self._missing).reshape(-1, self.n_components).mean(axis=1)
+        return to_numpy(self.nodes.points), self.mean(weight).reshape(-1, p), to_numpy(self.nodes.weights) * seen
+
+    def without(self, mean: Any) -> Self:
+        """Return the curves less a function of θ."""
+        return self.less(as_like(mean.evaluate(self.nodes.points), self.values)[None, :])
+
     def mean(self, weight: np.ndarray) -> np.ndarray:
         """Return the mean at each node, shape (m·p,)."""
         values = to_numpy(self.values)
         counts = (weight[:, None] * ~self._missing).sum(axis=0)
         return np.nansum(weight[:, None] * values, axis=0) / np.maximum(counts, np.finfo(float).tiny)
 
-    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:
+    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any) -> Any:
         """Return the kernel at the nodes."""
         return Decomposable(kernel, output_kernel, output_matrix).bind(self.nodes, n_components=self.n_components)
 
     def pose(self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any, fit_intercept: bool) -> DualProblem:
         """Return the problem whose rows are the curves."""
-        Y = bound.analyse(self.values)
+        Y, loss = bound.analyse(self.values), loss.of_vectors(self.n_components)
         return DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, fit_intercept)
 
     def residuals(self, predict: Predict, X: Any) -> np.ndarray:

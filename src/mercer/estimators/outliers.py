@@ -22,20 +22,20 @@ ROUGH_TOL = 1e-2
 
 
 def without_outliers(
-    sample: Sample, choose: Callable[[Sample], Smoothness], pointwise: bool
+    sample: Sample, choose: Callable[[Sample], Smoothness], geometry: str
 ) -> tuple[Smoothness, Sample]:
     """Choose the smoothness as outliers allow: chosen by ridge regression alone it would follow them.
 
     In turn, the smoothness is chosen, a Huber regression is fitted with it, and the data that the next choice looks at
     are tamed: curves whose residual r is beyond κ get the weight (κ/‖r‖)², with which they count no more than others in
-    squared errors; or (``pointwise``) values whose residual is beyond κ are moved to the distance κ of the fit. Returns
-    the choice and the tamed sample.
+    squared errors; or, where the ``geometry`` is not "norm", values whose residual is beyond κ are moved to the
+    distance κ of the fit. Returns the choice and the tamed sample.
     """
     chosen, tame = choose(sample), sample
     for _ in range(TAMINGS):
-        residuals, kappa = _robust_fit(sample, tame, chosen, pointwise)
-        if pointwise:
-            beyond = residuals - np.clip(residuals, -kappa, kappa)
+        residuals, kappa = _robust_fit(sample, tame, chosen, geometry)
+        if geometry != "norm":
+            beyond = residuals - sample.outputs.shortened(residuals, kappa, geometry)
             values = sample.outputs.values - as_like(np.nan_to_num(beyond), sample.X)
             tame = replace(sample, outputs=sample.outputs.with_values(values))
         else:
@@ -47,12 +47,12 @@ def without_outliers(
     return chosen, tame
 
 
-def _robust_fit(sample: Sample, tame: Sample, chosen: Smoothness, pointwise: bool) -> tuple[np.ndarray, float]:
+def _robust_fit(sample: Sample, tame: Sample, chosen: Smoothness, geometry: str) -> tuple[np.ndarray, float]:
     """Return the residuals of a Huber regression with the κ of the tamed sample, and κ in proportion to them."""
-    huber = Huber(geometry="pointwise" if pointwise else "norm")
-    loss = huber.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, huber), pointwise))
+    huber = Huber(geometry=geometry)
+    loss = huber.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, huber), geometry))
     bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
     problem = sample.pose(bound, loss, chosen.alpha)
     result = plan("auto", problem, ROUGH_TOL).solve()
     residuals = sample.outputs.residuals(sample.predictor(bound, problem, result), sample.X)
-    return residuals, huber.for_residuals(sample.typical_size(residuals, pointwise)).kappa
+    return residuals, huber.for_residuals(sample.typical_size(residuals, geometry)).kappa

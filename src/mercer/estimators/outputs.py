@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Outputs(Stateful, ABC):
     n_dims: int
     #: whether points are locations in Θ, so that there is something between them; else they are mere indices
     located: bool
+    #: whether the values of all outputs lie at the same nodes, in columns; else each has points of its own
+    on_grid: ClassVar[bool]
 
     # -- what they are -----------------------------------------------------------------------------------------
 
@@ -64,6 +66,14 @@ class Outputs(Stateful, ABC):
     @abstractmethod
     def with_values(self, values: Any) -> Self:
         """Return outputs with other values at the same points."""
+
+    @abstractmethod
+    def as_given(self) -> Any:
+        """Return the outputs as ``fit`` takes them: an array, or a list of (points, values, weights)."""
+
+    @abstractmethod
+    def relative_to(self, scale: Any) -> np.ndarray:
+        """Return the values divided by a function of θ: ``scale.scale`` at nodes, ``scale.evaluate(points)``."""
 
     @abstractmethod
     def keys(self) -> np.ndarray:
@@ -101,24 +111,53 @@ class Outputs(Stateful, ABC):
         seen = ~xp.isnan(values)
         count = xp.sum(xp.astype(seen, values.dtype), axis=0)
         centre = xp.sum(xp.where(seen, values, xp.zeros_like(values)) / count[None, :], axis=0)
-        rest = values - centre[None, :]
-        rounding = xp.abs(rest) <= 8 * machine_epsilon(values) * xp.abs(centre)[None, :]
-        return centre, self.with_values(xp.where(rounding, xp.zeros_like(rest), rest))
+        return centre, self.less(centre[None, :])
 
-    def residual_sizes(self, residuals: np.ndarray, pointwise: bool) -> np.ndarray:
-        """Return the sizes that a loss compares with its threshold: of values if it is ``pointwise``, else norms."""
-        return self.sizes(residuals) if pointwise else self.norms(residuals)
+    def less(self, mean: Any) -> Self:
+        """Return the outputs less an array that fits to their values; what is left of equal ones is 0, not rounding."""
+        xp, rest = namespace(self.values), self.values - mean
+        rounding = xp.abs(rest) <= 8 * machine_epsilon(self.values) * xp.abs(mean)
+        return self.with_values(xp.where(rounding, xp.zeros_like(rest), rest))
 
-    def capped_sizes(self, residuals: np.ndarray, cap: float, pointwise: bool) -> np.ndarray:
-        """Return min(‖r_i‖, cap) or, pointwise, the integral of min(|r_i(θ)|, cap) over what was observed."""
-        if not pointwise:
+    @abstractmethod
+    def common_values(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return points (k, d), the mean of the values there (k, p), and what each of them counts (k,)."""
+
+    @abstractmethod
+    def without(self, mean: Any) -> Self:
+        """Return the outputs less a function of θ, ``mean.evaluate(points)``."""
+
+    def lengths(self, residuals: np.ndarray, geometry: str) -> np.ndarray:
+        """Return |r| of each entry ("componentwise"), or ("pointwise") that of the vector in R^p it belongs to.
+
+        In the layout of the values; components that were not observed are left out.
+        """
+        if geometry == "componentwise" or self.n_components == 1:
+            return np.abs(residuals)
+        seen = np.where(np.isnan(to_numpy(self.values)), 0.0, residuals)
+        lengths = np.sqrt(np.sum(seen.reshape(-1, self.n_components) ** 2, axis=1))
+        return np.repeat(lengths, self.n_components).reshape(residuals.shape)
+
+    def residual_sizes(self, residuals: np.ndarray, geometry: str) -> np.ndarray:
+        """Return the sizes that a loss which ``compares`` these takes: norms, or lengths of all observed values."""
+        return self.norms(residuals) if geometry == "norm" else self.sizes(self.lengths(residuals, geometry))
+
+    def shortened(self, residuals: np.ndarray, cap: float, geometry: str) -> np.ndarray:
+        """Return the residuals, their lengths cut to ``cap``."""
+        return residuals * (cap / np.maximum(self.lengths(residuals, geometry), cap))
+
+    def capped_sizes(self, residuals: np.ndarray, cap: float, geometry: str) -> np.ndarray:
+        """Return min(‖r_i‖, cap) or, of values, the integral of min(|r_i(θ)|, cap) over what was observed."""
+        if geometry == "norm":
             return np.minimum(self.norms(residuals), cap)
-        return self.norms(np.sqrt(np.minimum(np.abs(residuals), cap))) ** 2
+        lengths = self.lengths(residuals, geometry)
+        roots = np.sqrt(np.minimum(lengths, cap)) / np.where(lengths > 0, lengths, 1.0)
+        return self.norms(roots * residuals) ** 2
 
-    def typical_size(self, residuals: np.ndarray, pointwise: bool, weight: Any = None) -> float:
+    def typical_size(self, residuals: np.ndarray, geometry: str, weight: Any = None) -> float:
         """Return the weighted median of the sizes of residuals: their mean if most are 0."""
         s = np.ones(len(self)) if weight is None else to_numpy(weight)
-        sizes, weights = self.residual_sizes(residuals, pointwise), self.value_weights(s) if pointwise else s
+        sizes, weights = self.residual_sizes(residuals, geometry), s if geometry == "norm" else self.value_weights(s)
         order = np.argsort(sizes)
         half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
         median = float(sizes[order[min(half, len(order) - 1)]])
@@ -134,7 +173,7 @@ class Outputs(Stateful, ABC):
     # -- the problem of fitting them ---------------------------------------------------------------------------
 
     @abstractmethod
-    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:
+    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any) -> Any:
         """Return the kernel k_X·k_Θ·A, bound to the points at which there are values."""
 
     @abstractmethod

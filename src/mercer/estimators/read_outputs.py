@@ -121,10 +121,19 @@ def _grid_measure(owner: Any, grid: Any, m: int, like: Any) -> Measure:
             "grid",
             grid,
             f"as long as the curves: {m} points for Y with {m} columns",
-            f"It has {len(measure)} points of positive weight; leave out columns of weight 0. For curves on grids of "
-            "their own pass a list of (points, values).",
+            _length_hint(len(rule.nodes(np.random.default_rng(0))[0]), len(measure), m),
         )
     return measure
+
+
+def _length_hint(n_points: int, n_positive: int, m: int) -> str:
+    """Say what is wrong with the length of a grid: points of weight 0, which are dropped, or another number of them."""
+    if n_positive == n_points:
+        return f"It has {n_points} points. For curves on grids of their own pass a list of (points, values)."
+    return (
+        f"It has {n_points} points, but only {n_positive} of positive weight, and nothing is learned from the others: "
+        f"leave out points of weight 0{' and their columns of Y' if n_points == m else ''}, or give them a weight."
+    )
 
 
 def _read_scattered(owner: Any, Y: Any) -> ScatteredCurves:

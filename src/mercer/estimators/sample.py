@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.backend import to_numpy
+from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs, Predict
+from mercer.estimators.smooth_mean import smooth_mean
 from mercer.estimators.validation import first_of_equals, take_columns, take_rows
-from mercer.kernels import Kernel
+from mercer.kernels import Constant, Kernel
 from mercer.losses import Loss
 from mercer.measures import Measure
 from mercer.operator_valued import Basis, BoundBasis, BoundCoefficients, ExpansionKernel
@@ -38,7 +41,11 @@ class Sample:
     basis : Basis, BoundBasis or None
         Functions that k_Θ is truncated to; a bound one does not depend on k_Θ.
     fit_intercept : bool
-        Whether there is a mean curve.
+        Whether there is a mean curve that is free at each point.
+    mean_scale : float
+        How much more freely than the rest a smooth mean curve varies: k_X becomes k_X + ``mean_scale``·(mean of
+        k_X(x_i, x_i)), under which a function of θ alone costs 1/``mean_scale`` of what it would cost otherwise.
+        100 leaves it almost free, 0 is without one.
     """
 
     X: Any
@@ -47,6 +54,7 @@ class Sample:
     output_matrix: Any = None
     basis: Basis | BoundBasis | None = None
     fit_intercept: bool = True
+    mean_scale: float = 0.0
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -75,15 +83,25 @@ class Sample:
         return replace(self, X=take_rows(self.X, keep), outputs=self.outputs.take(keep), weight=weight)
 
     def centred(self) -> tuple[Any, Sample]:
-        """Return the centre of the outputs, and the sample without it; without a mean curve 0 and itself."""
+        """Return the centre of the outputs, and the sample without it; without a mean curve 0 and itself.
+
+        That of a smooth mean curve is a function of θ.
+        """
+        if self.mean_scale:
+            weight = np.ones(len(self)) if self.weight is None else to_numpy(self.weight)
+            kernels = default_output_kernels(self.outputs)
+            points, values, weights = self.outputs.common_values(weight)
+            doubt = self.outputs.total_variation(weight)[0] / (len(self) * weights.sum())
+            mean = smooth_mean(points, values, weights, kernels, self.X, doubt)
+            return mean, replace(self, outputs=self.outputs.without(mean))
         if not self.fit_intercept:
             return 0.0, self
         centre, outputs = self.outputs.centre()
         return centre, replace(self, outputs=outputs)
 
-    def typical_size(self, residuals: np.ndarray, pointwise: bool) -> float:
+    def typical_size(self, residuals: np.ndarray, geometry: str) -> float:
         """Return the weighted median of the sizes of residuals, of curves or of values."""
-        return self.outputs.typical_size(residuals, pointwise, self.weight)
+        return self.outputs.typical_size(residuals, geometry, self.weight)
 
     def bind(self, kernel: Kernel, output_kernel: Kernel, loss: Loss) -> Any:
         """Return the bound kernel that represents the outputs.
@@ -92,14 +110,22 @@ class Sample:
         coefficients, as many as the basis has functions, where these are orthonormal on the grid; everything else has
         the truncated kernel at the points.
         """
-        outputs = self.outputs
+        outputs, kernel = self.outputs, self._with_mean(kernel)
         if self.basis is not None:
             bound = self.basis.bind(self.measure, output_kernel) if isinstance(self.basis, Basis) else self.basis
             by_norm = loss.of_norms and not self.fit_intercept
             if by_norm and outputs.complete and bound.defect(self.measure) <= ORTHONORMAL:
                 return BoundCoefficients(kernel, bound, self.measure, outputs.n_components, self.output_matrix)
             output_kernel = ExpansionKernel(bound)
-        return outputs.bind(kernel, output_kernel, self.output_matrix, self.fit_intercept)
+        return outputs.bind(kernel, output_kernel, self.output_matrix)
+
+    def _with_mean(self, kernel: Kernel) -> Kernel:
+        """Return k_X, with the constant that makes room for a smooth mean curve."""
+        if not self.mean_scale:
+            return kernel
+        kernel = kernel if kernel.adapted else kernel.adapt(self.X)
+        level = self.mean_scale * float(np.mean(to_numpy(kernel.diagonal(self.X))))
+        return kernel + Constant(level) if level > 0 else kernel
 
     def pose(self, bound: Any, loss: Loss, alpha: float) -> DualProblem:
         """Return the problem of fitting the outputs with a bound kernel."""

@@ -21,8 +21,6 @@ from mercer.problems import DualProblem, curve_problem
 
 __all__ = ["ScatteredCurves"]
 
-#: prior variance of a smooth mean curve, in units of that of the deviations from it
-MEAN_SCALE = 100.0
 #: curves whose points are predicted together
 BLOCK_CURVES = 64
 #: bins for the mean curve, and observations in each of them at least
@@ -59,6 +57,7 @@ class ScatteredCurves(Outputs):
     n_dims: int
 
     located = True
+    on_grid = False
 
     def __len__(self) -> int:
         return self.n_curves
@@ -104,6 +103,16 @@ class ScatteredCurves(Outputs):
         """Return curves with other values at the same points."""
         return replace(self, values=values)
 
+    def as_given(self) -> Any:
+        """Return a list of (points, values, weights)."""
+        values = self.values[:, 0] if self.n_dims == 2 else self.values
+        parts = (np.split(part, self._edges[1:-1]) for part in (self.points, values, self.weights))
+        return list(zip(*parts, strict=True))
+
+    def relative_to(self, scale: Any) -> np.ndarray:
+        """Return the values divided by those of a function at their points."""
+        return self.values / scale.evaluate(self.points)
+
     def keys(self) -> np.ndarray:
         """Return the number of the first curve that was observed at the same points, with the same values."""
         parts = (self.points, self.values, self.weights)
@@ -134,31 +143,50 @@ class ScatteredCurves(Outputs):
         """Return s_i η_ij of all values, flat."""
         return np.repeat(weight[self.rows] * self.weights, self.n_components)
 
+    def common_values(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return shared points, or means of points over bins, with the means of the values there and their weights."""
+        group, share = self._groups(), weight[self.rows] * self.weights
+        mass = np.bincount(group, weights=share)
+        points, values = (
+            np.column_stack([np.bincount(group, weights=share * column) for column in array.T])
+            / np.where(mass > 0, mass, 1.0)[:, None]  # points that only curves of weight 0 have
+            for array in (self.points, self.values)
+        )
+        return points[mass > 0], values[mass > 0], mass[mass > 0]
+
+    def without(self, mean: Any) -> Self:
+        """Return the curves less a function of θ."""
+        return self.less(mean.evaluate(self.points).reshape(-1, self.n_components))
+
+    def _groups(self) -> np.ndarray:
+        """Return which values are averaged for a mean curve: those at one point, or those of a bin, or all."""
+        distinct, group = np.unique(self.points, axis=0, return_inverse=True)
+        if self._shares_points(len(distinct)):
+            return group.ravel()
+        n = len(self.points)
+        bins = min(MEAN_BINS, n // MEAN_BINS) if self.points.shape[1] == 1 else 1
+        ranks = np.argsort(np.argsort(self.points[:, 0], kind="stable"), kind="stable")
+        return ranks * max(bins, 1) // n
+
+    def _shares_points(self, n_distinct: int) -> bool:
+        return 2 * n_distinct <= len(self.points)
+
     def mean(self, weight: np.ndarray) -> np.ndarray:
         """Return the mean curve at each observation, shape (N, p): of all values at its point where points are shared.
 
         Otherwise, on the line, it is the straight lines through the means over bins of 20 observations at least, 20
         bins at most; in other domains the mean of all values.
         """
-        distinct, group = np.unique(self.points, axis=0, return_inverse=True)
-        group, n, shared = group.ravel(), len(self.points), 2 * len(distinct) <= len(self.points)
-        if not shared:
-            bins = min(MEAN_BINS, n // MEAN_BINS) if self.points.shape[1] == 1 else 1
-            ranks = np.argsort(np.argsort(self.points[:, 0], kind="stable"), kind="stable")
-            group = ranks * max(bins, 1) // n
-        share = weight[self.rows] * self.weights
-        mass = np.bincount(group, weights=share)
-        sums = np.column_stack([np.bincount(group, weights=share * column) for column in self.values.T])
-        means = sums / np.where(mass > 0, mass, 1.0)[:, None]  # points that only curves of weight 0 have
-        if shared or len(means) == 1:
-            return means[group]
-        centres = np.bincount(group, weights=share * self.points[:, 0]) / np.where(mass > 0, mass, 1.0)
-        return np.column_stack([np.interp(self.points[:, 0], centres, column) for column in means.T])
+        group, (points, means, _) = self._groups(), self.common_values(weight)
+        present = np.bincount(group, weights=weight[self.rows] * self.weights) > 0
+        place = np.maximum(np.cumsum(present) - 1, 0)[group]  # where only curves of weight 0 have been, any will do
+        if len(means) == 1 or self._shares_points(len(np.unique(self.points, axis=0))):
+            return means[place]
+        return np.column_stack([np.interp(self.points[:, 0], points[:, 0], column) for column in means.T])
 
-    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any, fit_intercept: bool) -> Any:
-        """Return the kernel at the observations, with room for a smooth mean curve beside an intercept."""
-        scale = MEAN_SCALE if fit_intercept else 0.0
-        return BoundPairs(kernel, output_kernel, self.rows, self.points, self.n_components, output_matrix, scale)
+    def bind(self, kernel: Kernel, output_kernel: Kernel, output_matrix: Any) -> Any:
+        """Return the kernel at the observations."""
+        return BoundPairs(kernel, output_kernel, self.rows, self.points, self.n_components, output_matrix)
 
     def pose(self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any, fit_intercept: bool) -> DualProblem:
         """Return the problem whose rows are the observations."""

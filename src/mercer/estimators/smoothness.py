@@ -8,21 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.backend import to_numpy
-from mercer.estimators.outputs import Outputs
+from mercer.estimators.between_nodes import FEW_CURVES, carries_between
 from mercer.estimators.regularisation import MOST_ROWS, TIE
 from mercer.estimators.sample import Sample
-from mercer.kernels import Gaussian, Identity, Kernel
+from mercer.kernels import Gaussian, Kernel
 from mercer.losses import Loss, Square
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
 
 __all__ = [
     "FEW_LENGTHS",
     "MANY_LENGTHS",
+    "MEAN_SCALE",
     "Smoothness",
+    "carried",
     "choose_smoothness",
     "default_alphas",
     "default_kernels",
-    "default_output_kernels",
     "per_deviation",
     "ridge_residuals",
     "smoothest",
@@ -40,12 +41,14 @@ INCOMPLETE_ROWS = 150
 KERNEL_ROWS = 500
 #: lengths of the default input kernels, in units of the median distance of standardised inputs: for a quick choice,
 #: and from nearly linear to rough
-FEW_LENGTHS = (8.0, 2.0, 1.0, 0.5)
+FEW_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5)
 MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
-#: scales of the default output kernel, as divisors of the median distance of the grid
-DIVISORS = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: learned kernels have seen the curves: with n of them their error must be below 1 − 15/n of that of the others
 PRICE_OF_LEARNING = 15.0
+#: an input kernel that is rougher than another one must be better by 2/n, as a parameter is in Akaike's criterion
+PRICE_OF_ROUGHNESS = 2.0
+#: prior variance of a smooth mean curve, in units of that of the deviations from it
+MEAN_SCALE = 100.0
 #: relative gap of the ridge regressions that are compared
 COMPARED_TOL = 1e-3
 
@@ -56,14 +59,6 @@ class Smoothness(NamedTuple):
     kernel: Kernel
     output_kernel: Kernel
     alpha: float
-
-
-def default_output_kernels(outputs: Outputs) -> list[Kernel]:
-    """Return the candidates for k_Θ where none is given: identity for mere columns, Gaussians of falling scale."""
-    if not outputs.located or len(outputs.measure) == 1:
-        return [Identity()]
-    widest: Any = Gaussian("median").adapt(outputs.measure.points)
-    return [Gaussian(float(widest.gamma) * divisor**2) for divisor in DIVISORS]
 
 
 def default_kernels(X: Any, lengths: Sequence[float]) -> list[Kernel]:
@@ -82,9 +77,10 @@ def choose_smoothness(
 ) -> Smoothness:
     """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
-    Of many rows, some at equal steps are used: 2 000 with a complete grid, of which 500 choose among input kernels, and
-    150 without one, where each λ takes a solve, and candidates are fewer. ``learn`` makes further input kernels of the
-    rows; with the best output kernel of the others they must predict better by more than learning may pretend.
+    Input kernels come from smooth to rough, and a rougher one must be better by 2/n. Of many rows, some at equal steps
+    are used: 2 000 with a complete grid, of which 500 choose among input kernels, and 150 without one, where each λ
+    takes a solve, and candidates are fewer. ``learn`` makes further input kernels of the rows; with the best output
+    kernel of the others they must predict better by more than learning may pretend.
     """
     if len(kernels) == len(output_kernels) == 1 and alpha is not None:
         return Smoothness(kernels[0], output_kernels[0], alpha)
@@ -93,15 +89,16 @@ def choose_smoothness(
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
     sample = some_rows(sample, kernels[0].pairwise)
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
-    errors = smoothness_errors(few, kernels, output_kernels, alphas, loss)
-    i, j, k = smoothest(errors)
+    errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
+    i, j, k = carried(few, kernels, output_kernels, alphas, errors)
     kernel, learned = kernels[i], [] if learn is None else learn(sample)
     if learned:
         theirs = smoothness_errors(few, learned, [output_kernels[j]], alphas[::2], loss)
         if theirs.min() < (1 - PRICE_OF_LEARNING / len(few)) * errors[i, j, k]:
             kernel, output_kernels = learned[smoothest(theirs)[0]], output_kernels[max(j - 1, 0) : j + 2]
     if kernel is not kernels[i] or len(few) < len(sample):
-        _, j, k = smoothest(smoothness_errors(sample, [kernel], output_kernels, alphas, loss))
+        errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
+        _, j, k = carried(few, [kernel], output_kernels, alphas, errors)
     return Smoothness(kernel, output_kernels[j], float(alphas[k]))
 
 
@@ -123,6 +120,39 @@ def smoothest(errors: np.ndarray) -> tuple[int, int, int]:
     as_good = np.argwhere(errors <= np.nanmin(errors) * (1 + TIE)).tolist()
     i, j, k = min(as_good, key=lambda place: (place[0], place[1], -place[2]))
     return i, j, k
+
+
+def _without_needless_roughness(errors: np.ndarray, n: int) -> np.ndarray:
+    """Return errors of n curves, infinite but for the first input kernel that is nearly as good as the best one."""
+    least = np.nanmin(errors, axis=(1, 2))
+    first = int(np.argmax(least <= least.min() * (1 + PRICE_OF_ROUGHNESS / n)))
+    return np.where((np.arange(len(errors)) == first)[:, None, None], errors, np.inf)
+
+
+def carried(
+    sample: Sample,
+    kernels: Sequence[Kernel],
+    output_kernels: Sequence[Kernel],
+    alphas: np.ndarray,
+    errors: np.ndarray,
+) -> tuple[int, int, int]:
+    """Return where errors are least among the output kernels that are good between the nodes, too.
+
+    Errors of left-out curves are those at the nodes. Each output kernel, with the input kernel and λ that are best for
+    it, is asked for values at left-out nodes as well; if none is as good there as straight lines, the best one there is
+    taken.
+    """
+    if errors.shape[1] == 1 or not sample.outputs.complete:
+        return smoothest(errors)
+    few = some_rows(sample, kernels[0].pairwise, FEW_CURVES)
+    left, between = errors.copy(), {}
+    while np.any(np.isfinite(left)):
+        i, j, k = smoothest(left)
+        good, between[i, j, k] = carries_between(few, kernels[i], output_kernels[j], float(alphas[k]))
+        if good:
+            return i, j, k
+        left[:, j] = np.inf
+    return min(between, key=lambda place: between[place])
 
 
 def smoothness_errors(
@@ -177,4 +207,4 @@ def ridge_residuals(sample: Sample, chosen: Smoothness, loss: Loss) -> np.ndarra
 
 def per_deviation(sample: Sample, loss: Loss, alpha: float) -> float:
     """Return λ for a loss that grows like |r|: divided by the typical size of the (centred) curves."""
-    return alpha / sample.typical_size(to_numpy(sample.outputs.values), loss.pointwise)
+    return alpha / sample.typical_size(to_numpy(sample.outputs.values), loss.compares)

@@ -29,7 +29,7 @@ def default_thresholds(sample: Sample, chosen: Smoothness, loss: Loss, threshold
     outputs = sample.outputs
     ridge = threshold.inside == "square"
     compared = ridge_residuals(sample, chosen, loss) if ridge else to_numpy(outputs.values)
-    top = float(np.max(outputs.residual_sizes(compared, loss.pointwise)))
+    top = float(np.max(outputs.residual_sizes(compared, loss.compares)))
     path = unit * np.geomspace(*threshold.span, N_THRESHOLDS)
     return np.append([top], path[path < top]) if top > 0 else path
 

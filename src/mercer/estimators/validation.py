@@ -26,6 +26,7 @@ __all__ = [
     "as_array",
     "as_points",
     "check_gram",
+    "check_range",
     "first_of_equals",
     "float_array",
     "is_foreign",
@@ -304,6 +305,22 @@ def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:
     if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
         raise DataError(f"{name}: {what} must be finite numbers of shape (k,) or (k, d); got shape {array.shape}.")
     return array
+
+
+def check_range(name: str, points: np.ndarray, known: np.ndarray, extrapolate: bool) -> np.ndarray:
+    """Return points of Θ, (k, d), that have as many coordinates as known ones, and lie among them or may not."""
+    if points.shape[1] != known.shape[1]:
+        raise DataError(
+            f"{name}: points must have {known.shape[1]} coordinates as those of the fit; got {points.shape[1]}."
+        )
+    low, high = known.min(axis=0), known.max(axis=0)
+    slack = 1e-9 * (high - low)
+    if not extrapolate and (np.any(points < low - slack) or np.any(points > high + slack)):
+        raise DataError(
+            f"{name}: points must lie in the range of what was observed, from {low.tolist()} to {high.tolist()}. Pass "
+            "extrapolate=True to ask for more."
+        )
+    return points
 
 
 def as_array(values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, MercerError, UnsupportedError, parameter_error
 from mercer.operator_valued import FunctionBasis
 
 __all__ = ["as_basis", "open_curves", "open_inputs"]
@@ -75,6 +75,7 @@ def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
             for a, b in zip(Y.start_indices, ends, strict=True)
         ]
         return pairs, grid, CurveForm(None, names)
+    given = type(Y).__name__
     if not hasattr(Y, "data_matrix"):
         size = round(BASIS_POINTS ** (1 / Y.dim_domain))
         Y = Y.to_grid([np.linspace(low, high, size) for low, high in Y.domain_range])
@@ -83,11 +84,20 @@ def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
     values = values.reshape(len(Y), math.prod(values.shape[1:-1]), Y.dim_codomain)
     own = points[0] if len(points) == 1 else np.stack([axis.ravel() for axis in np.meshgrid(*points, indexing="ij")], 1)
     if grid is not None and not (np.shape(grid) == own.shape and np.allclose(np.asarray(grid, dtype=float), own)):
-        raise parameter_error(
-            owner, "grid", grid, "None, or the grid of the FDataGrid", "Curves of scikit-fda bring their own grid."
-        )
+        raise _grid_error(owner, grid, given, len(own))
     form = CurveForm(points, names | {"domain_range": Y.domain_range})
     return (values[:, :, 0] if Y.dim_codomain == 1 else values), own, form
+
+
+def _grid_error(owner: object, grid: Any, given: str, n_points: int) -> MercerError:
+    """Return the error for a grid beside curves, of the type of that name, that bring their own of so many points."""
+    if given == "FDataGrid":
+        allowed, own = "None, or the grid points of the FDataGrid", "Curves of scikit-fda bring their own grid."
+    else:
+        allowed = f"None, as Y is an {given}"
+        own = f"Its functions are evaluated at {n_points} points, evenly spaced over their domain."
+    remedy = "To fit on other points, evaluate the curves there first: Y.to_grid(points)."
+    return parameter_error(owner, "grid", grid, allowed, f"{own} {remedy}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from mercer.losses.registry import LOSSES, as_loss, loss_names
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.losses.square import Square
 from mercer.losses.threshold import Threshold
+from mercer.losses.vectors import VectorLoss
 
 __all__ = [
     "Loss",
@@ -32,4 +33,5 @@ __all__ = [
     "MoreauHinge",
     "WeightedMoreauHinge",
     "OneClassHinge",
+    "VectorLoss",
 ]

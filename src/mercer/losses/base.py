@@ -100,6 +100,10 @@ class Loss(Params, ABC):
         """Return another loss in the role of this one: itself, but for losses that wrap one."""
         return loss
 
+    def of_vectors(self, n_components: int) -> Loss:
+        """Return the loss of functions with values in R^p, p columns for each point; itself unless it sees vectors."""
+        return self
+
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse targets or levels that the loss does not allow."""
 
@@ -112,6 +116,11 @@ class Loss(Params, ABC):
         if self.threshold is None:
             return self
         return self.replace(**{self.threshold.name: self.threshold.typical(self.pointwise) * size})
+
+    @property
+    def compares(self) -> str:
+        """What it takes the size of: "norm" of a function, or of values "pointwise" (vectors) or "componentwise"."""
+        return "componentwise" if self.pointwise else "norm"
 
     @property
     def of_norms(self) -> bool:

@@ -2,7 +2,8 @@
 
 Each is f(|r|) of a scalar. With geometry "pointwise" it is integrated over μ; with "norm" it is taken of
 ‖r‖_μ, and gradients and proxes keep the direction of their argument. Both are written once, with odd
-functions of a number.
+functions of a number. For functions with values in R^p "pointwise" is of the length of r(θ), "componentwise" of each
+number by itself; where columns are mere points, both are the same.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mercer.losses.box import slack
 from mercer.losses.observed import observed_only, residual
 from mercer.losses.prox import rescale_rows, soft_threshold
 from mercer.losses.threshold import Threshold
+from mercer.losses.vectors import VectorLoss
 from mercer.measures import Measure
 
 __all__ = ["EpsilonInsensitive", "EpsilonRidge", "Huber"]
@@ -40,16 +42,27 @@ class _RadialLoss(Loss):
     @property
     def pointwise(self) -> bool:  # type: ignore[override]
         """Whether the loss is an integral over μ of a loss at each point."""
-        return self.geometry == "pointwise"
+        return self.geometry != "norm"
+
+    @property
+    def compares(self) -> str:
+        """The geometry."""
+        return self.geometry
+
+    def of_vectors(self, n_components: int) -> Loss:
+        """Return the loss of the length of the vector in R^p at each point, where it is pointwise and p > 1."""
+        if n_components == 1 or self.geometry != "pointwise":
+            return self
+        return VectorLoss(self.replace(geometry="norm"), n_components)
 
     def _check_geometry(self) -> None:
-        if self.geometry not in ("norm", "pointwise"):
+        if self.geometry not in ("norm", "pointwise", "componentwise"):
             raise parameter_error(
                 self,
                 "geometry",
                 self.geometry,
-                "'norm' or 'pointwise'",
-                "'norm' treats whole curves, 'pointwise' each of their points.",
+                "'norm', 'pointwise' or 'componentwise'",
+                "'norm' treats whole curves, 'pointwise' each of their points, 'componentwise' each number at a point.",
             )
 
     @abstractmethod
@@ -135,8 +148,9 @@ class Huber(_RadialLoss):
     ----------
     kappa : float, default=1.0
         Where the loss turns linear, in units of the L²(μ) norm, or of y when pointwise.
-    geometry : {"norm", "pointwise"}, default="norm"
-        What counts as a residual: the norm of a curve or its value at each point.
+    geometry : {"norm", "pointwise", "componentwise"}, default="norm"
+        What counts as a residual: the norm of a curve, its value at each point (of curves in R^p the length of this
+        vector), or each component of it.
 
     Examples
     --------
@@ -198,8 +212,9 @@ class EpsilonRidge(_RadialLoss):
     ----------
     epsilon : float, default=0.1
         Half-width of the tube, in units of the L²(μ) norm, or of y when pointwise.
-    geometry : {"norm", "pointwise"}, default="norm"
-        What counts as a residual: the norm of a curve or its value at each point.
+    geometry : {"norm", "pointwise", "componentwise"}, default="norm"
+        What counts as a residual: the norm of a curve, its value at each point (of curves in R^p the length of this
+        vector), or each component of it.
 
     Examples
     --------
@@ -257,8 +272,9 @@ class EpsilonInsensitive(_RadialLoss):
     ----------
     epsilon : float, default=0.1
         Half-width of the tube, in units of the L²(μ) norm, or of y when pointwise.
-    geometry : {"norm", "pointwise"}, default="norm"
-        What counts as a residual: the norm of a curve or its value at each point.
+    geometry : {"norm", "pointwise", "componentwise"}, default="norm"
+        What counts as a residual: the norm of a curve, its value at each point (of curves in R^p the length of this
+        vector), or each component of it.
 
     Examples
     --------

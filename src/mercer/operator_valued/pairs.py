@@ -11,7 +11,7 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.exceptions import DataError
-from mercer.kernels import Constant, Kernel
+from mercer.kernels import Kernel
 from mercer.linalg import Gram
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel
@@ -31,9 +31,8 @@ class BoundPairs(BoundKernel):
         h(x)(θ) = Σ_q k_X(x, x_i(q)) k_Θ(θ_q, θ) A c_q,        c of shape (N, p).
 
     A mean curve that is free at each point makes no sense where each point is seen once. There are two others. The
-    intercept of :class:`~mercer.problems.DualProblem` is a constant b ∈ R^p, free. And ``mean_scale`` adds to h a
-    smooth function of θ alone: k_X becomes k_X + ``mean_scale``·(mean of k_X(x_i, x_i)), under which a
-    function that does not depend on x costs 1/``mean_scale`` of what it would cost otherwise.
+    intercept of :class:`~mercer.problems.DualProblem` is a constant b ∈ R^p, free. And a constant that is added to k_X
+    makes room for a smooth function of θ alone.
 
     Parameters
     ----------
@@ -47,8 +46,6 @@ class BoundPairs(BoundKernel):
         p.
     output_matrix : array of shape (p, p), optional
         A, symmetric and positive semi-definite; the identity by default.
-    mean_scale : float, default=0.0
-        How much more freely than the rest the mean curve varies; 100 leaves it almost free, 0 is without one.
 
     Examples
     --------
@@ -68,13 +65,11 @@ class BoundPairs(BoundKernel):
     points: Any
     n_components: int = 1
     output_matrix: Any = None
-    mean_scale: float = 0.0
 
     def __post_init__(self) -> None:
         remedy = "Put the curves on a common grid, with NaN where nothing was observed."
         require_numpy(self, remedy, self.rows, self.points)
         check_number(self, "n_components", self.n_components, low=1, strict=False, integer=True)
-        check_number(self, "mean_scale", self.mean_scale, low=0, strict=False)
         if self.points.ndim == 1:
             object.__setattr__(self, "points", self.points[:, None])
         if self.points.ndim != 2 or self.rows.shape != (len(self.points),):
@@ -123,7 +118,5 @@ class BoundPairs(BoundKernel):
         return values[self.rows, nodes]
 
     def _inputs(self, X: Any) -> Kernel:
-        """k_X, with the constant that makes room for a mean curve."""
-        kernel = self.kernel if self.kernel.adapted else self.kernel.adapt(X)
-        level = self.mean_scale * float(np.mean(kernel.diagonal(X))) if self.mean_scale else 0.0
-        return kernel + Constant(level) if level > 0 else kernel
+        """k_X with numbers for its parameters."""
+        return self.kernel if self.kernel.adapted else self.kernel.adapt(X)

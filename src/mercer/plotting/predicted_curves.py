@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._params import check_number
-from mercer.exceptions import DataError, parameter_error
-from mercer.plotting.residuals import CurveComparison, compare_arrays, compare_curves
+from mercer.exceptions import DataError
+from mercer.plotting.residuals import CurveComparison, compare_arrays, compare_curves, real_over_a_line
 from mercer.plotting.style import GREY, ORANGE, label_right, stage
 
 if TYPE_CHECKING:
@@ -121,19 +121,8 @@ class CurvesDisplay:
 
     @classmethod
     def _of(cls, comparison: CurveComparison, **settings) -> CurvesDisplay:
-        points, predicted, observed, errors = comparison
-        if points.shape[1] > 1:
-            raise DataError(
-                f"{cls.__name__}: the points have {points.shape[1]} coordinates, but a curve is over a line."
-            )
-        if predicted.shape[2] > 1:
-            allowed = f"given for curves with several components, here an integer from 0 to {predicted.shape[2] - 1}"
-            raise parameter_error(cls.__name__, "component", None, allowed)
-        in_order = []
-        for where, values in observed:
-            order = np.argsort(where[:, 0], kind="stable")
-            in_order.append((where[order, 0], values[order, 0]))
-        return cls(points[:, 0], predicted[..., 0], in_order, errors, **settings)
+        curves = real_over_a_line(cls.__name__, comparison)
+        return cls(curves.points, curves.predicted, curves.observed, curves.errors, **settings)
 
     def plot(self, ax: Axes | None = None) -> CurvesDisplay:
         """Draw on the axes, or on those of a new figure."""

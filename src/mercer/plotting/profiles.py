@@ -58,7 +58,7 @@ class RobustnessProfileDisplay:
     >>> from mercer.plotting import RobustnessProfileDisplay
     >>> display = RobustnessProfileDisplay([0.1, 0.5, 2.0], [0.7, 0.6, 0.8], ridge_error=0.8).plot()
     >>> display.labels_[0].get_text()
-    'κ = 0.5, −25 %'
+    'best: κ = 0.5, −25 %'
     """
 
     def __init__(self, values, errors, *, ridge_error=None, name="κ"):
@@ -110,7 +110,7 @@ class RobustnessProfileDisplay:
         self.ridge_ = _ridge_line(ax, self.ridge_error)
         ax.set(xlabel=self.name, ylabel="error")
         _spread_axis(ax, values)
-        heights, texts, colours = [errors[best]], [f"{self.name} = {values[best]:.3g}"], [ORANGE]
+        heights, texts, colours = [errors[best]], [f"best: {self.name} = {values[best]:.3g}"], [ORANGE]
         if self.ridge_error:
             change = _change(errors[best] / self.ridge_error - 1)
             heights, texts, colours = [*heights, self.ridge_error], [f"{texts[0]}, {change}", "ridge"], [*colours, GREY]
@@ -279,9 +279,9 @@ def _ridge_line(ax: Axes, error: float | None) -> Any:
 
 
 def _change(share: float) -> str:
-    """Return a change as a text, such as "−25 %"; less than half a thousandth is none."""
+    """Return a change as a text, such as "−25 %"; less than half a thousandth is 0 %, without a sign."""
     tenths = round(100 * float(share), 1)
-    return f"{tenths:+g} %".replace("-", "−") if tenths else "no gain"
+    return f"{tenths:+g} %".replace("-", "−") if tenths else "0 %"
 
 
 def _spread_axis(ax: Axes, values: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.measures import Grid
 from mercer.plotting.validation import check_numbers, count_rows
 
-__all__ = ["CurveComparison", "compare_arrays", "compare_curves"]
+__all__ = ["CurveComparison", "compare_arrays", "compare_curves", "real_over_a_line"]
 
 
 class CurveComparison(NamedTuple):
@@ -28,6 +28,8 @@ class CurveComparison(NamedTuple):
     """Points (m_i, d) and values (m_i, p) of each observed curve."""
     errors: np.ndarray
     """Root mean square of each residual curve over what was observed, (n,)."""
+    residuals: list[np.ndarray]
+    """Observed less predicted values at the points of each observed curve, (m_i, p)."""
 
 
 def compare_curves(owner: str, estimator: Any, X: Any, Y: Any, component: int | None = None) -> CurveComparison:
@@ -61,13 +63,14 @@ def compare_curves(owner: str, estimator: Any, X: Any, Y: Any, component: int | 
         raise DataError(f"{owner}: X and Y have inconsistent numbers of samples, {n} and {len(scattered)}.")
     predicted = _pick(owner, predicted, component)
     model, inner = reach(estimator, X, "predict_at")
-    observed, errors = [], np.empty(n)
+    observed, residuals, errors = [], [], np.empty(n)
     for index, (where, values) in enumerate(scattered):
         fitted = check_numbers(owner, "predictions", model.predict_at(_safe_indexing(inner, [index]), where))
         residual = _pick(owner, values - fitted.reshape(values.shape), component)
         errors[index] = np.sqrt(np.mean(np.sum(residual**2, axis=1)))
         observed.append((where, _pick(owner, values, component)))
-    return CurveComparison(points, predicted, observed, errors)
+        residuals.append(residual)
+    return CurveComparison(points, predicted, observed, errors, residuals)
 
 
 def compare_arrays(
@@ -90,7 +93,23 @@ def _compare(owner, points, weights, predicted, Y, component) -> CurveComparison
         raise DataError(f"{owner}: Y has rows without an observation. Leave them out.")
     squares = np.where(seen, np.sum(np.nan_to_num(Y - predicted) ** 2, axis=2), 0.0)
     errors = np.sqrt((squares @ weights) / (seen @ weights))
-    return CurveComparison(points, predicted, [(points[at], row[at]) for at, row in zip(seen, Y, strict=True)], errors)
+    observed = [(points[at], row[at]) for at, row in zip(seen, Y, strict=True)]
+    residuals = [row[at] for at, row in zip(seen, Y - predicted, strict=True)]
+    return CurveComparison(points, predicted, observed, errors, residuals)
+
+
+def real_over_a_line(owner: str, comparison: CurveComparison) -> CurveComparison:
+    """Return real curves over a line without the axes of length 1, points increasing; refuse others."""
+    points, predicted, observed, errors, residuals = comparison
+    if points.shape[1] > 1:
+        raise DataError(f"{owner}: the points have {points.shape[1]} coordinates, but a curve is over a line.")
+    if predicted.shape[2] > 1:
+        allowed = f"given for curves with several components, here an integer from 0 to {predicted.shape[2] - 1}"
+        raise parameter_error(owner, "component", None, allowed)
+    orders = [np.argsort(where[:, 0], kind="stable") for where, _ in observed]
+    pairs = [(where[at, 0], values[at, 0]) for at, (where, values) in zip(orders, observed, strict=True)]
+    left = [values[at, 0] for at, values in zip(orders, residuals, strict=True)]
+    return CurveComparison(points[:, 0], predicted[..., 0], pairs, errors, left)
 
 
 def _columns(grid: Any, m: int) -> tuple[np.ndarray, np.ndarray]:

@@ -36,8 +36,9 @@ def curve_problem(
         min  (1/Σ_i s_i) Σ_i s_i L_i(h(x_i) + b) + (λ/2) ‖h‖²,      b ∈ R^p with an intercept
 
     with L_i = Σ_j η_ij ℓ(y_ij, ·) for a pointwise loss, or f((Σ_j η_ij |r_ij|²)^½) for a loss of norms, which becomes a
-    :class:`CurveLoss`. The problem is a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij
-    and ``mass`` Σ_ij s_i η_ij / Σ_i s_i, so that λ, objective and gap are those of the mean over curves.
+    :class:`CurveLoss`. For p > 1 a loss with geometry "pointwise" is one of lengths, Σ_j η_ij f(|r_ij|). The problem is
+    a :class:`DualProblem` whose rows are the observations, with weights ∝ s_i η_ij and ``mass``
+    Σ_ij s_i η_ij / Σ_i s_i, so that λ, objective and gap are those of the mean over curves.
 
     Parameters
     ----------
@@ -83,10 +84,9 @@ def curve_problem(
     of_curves = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if of_curves.shape != (n,):
         raise DataError(f"curve_problem: sample_weight must have shape {(n,)}; got {of_curves.shape}.")
-    if not loss.pointwise:
-        loss = CurveLoss(loss, rows, weights)
-    each = of_curves[rows] * weights
     p = gram.array_shape[1]
+    loss = loss.of_vectors(p) if loss.pointwise else CurveLoss(loss, rows, weights)
+    each = of_curves[rows] * weights
     measure = Measure(np.arange(float(p)), np.ones(p))
     mass = float(each.sum() / of_curves.sum())
     uniform = bool(np.all(each == each[0]))

@@ -75,7 +75,7 @@ def loss_path(
 
 def _solve_all(problem: DualProblem, losses: list[Loss], solver: Any, tol: float) -> Iterator[SolverResult]:
     start: Any = None
-    tube = problem.loss.threshold if _inside(problem.loss) == "nothing" and not problem.loss.couples_rows else None
+    tube = problem.loss.threshold if _inside(problem.loss) == "nothing" and _has_tube(problem.loss) else None
     largest, centre = (np.inf, None) if tube is None else _smallest_tube(problem)
     gram = problem.gram  # with what one fit has computed of it, for those that follow
     for loss in losses:
@@ -143,12 +143,18 @@ def largest_epsilon(problem: DualProblem) -> float:
         not used.
     """
     _require(problem, "largest_epsilon", "nothing", "EpsilonRidge or EpsilonInsensitive")
-    if problem.loss.couples_rows:
+    if not _has_tube(problem.loss):
         raise UnsupportedError(
-            f"largest_epsilon: rows must be curves, and {type(problem.loss).__name__} takes several of them together. "
-            "Put the curves on a common grid, with NaN where nothing was observed."
+            "largest_epsilon: a tube is that of a row or of an entry, and "
+            f"{type(problem.loss).__name__} takes several of them together. Put curves on a common grid, with NaN "
+            "where nothing was observed, and take geometry='norm' or 'componentwise'."
         )
     return _smallest_tube(problem)[0]
+
+
+def _has_tube(loss: Loss) -> bool:
+    """Whether sizes are those of entries or of rows, each by itself, so that the smallest tube is known."""
+    return (loss.pointwise or loss.of_norms) and not loss.couples_rows
 
 
 def _smallest_tube(problem: DualProblem) -> tuple[float, np.ndarray]:
