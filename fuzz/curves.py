@@ -95,7 +95,7 @@ class Curves(Family):
     def _draw_loss(self, draw: Draw, Y: np.ndarray) -> tuple[Any, str | None]:
         """Return a loss and a geometry, by name or literally."""
         name = draw.one_of("square", *LOSSES, odds=(0.3, 0.3, 0.2, 0.2))
-        geometry = draw.one_of("norm", "pointwise")
+        geometry = draw.one_of("norm", "pointwise", "componentwise")
         if name == "square":
             return draw.one_of("square", Square()), None
         if draw.maybe(0.5):
@@ -112,7 +112,7 @@ class Curves(Family):
             options = ["closed_form", "admm", "lbfgs", "proximal_gradient"]
         elif kind in ("huber", "Huber", "epsilon_ridge", "EpsilonRidge"):
             options += ["lbfgs"]
-        if kind in ("huber", "Huber") and "pointwise" in (geometry, getattr(loss, "geometry", None)):
+        if kind in ("huber", "Huber") and "componentwise" in (geometry, getattr(loss, "geometry", None)):
             options += ["interior_point"]
         return "auto" if draw.maybe(0.5) else draw.one_of(*options)
 
@@ -149,10 +149,14 @@ def _scattered(draw: Draw, grid: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray,
 
 @dataclass(frozen=True)
 class Observations:
-    """Single values of curves: to which curve they belong, their weight in it, their group, and how 𝐊 acts on them."""
+    """Single values of curves: of which curve and place on it they are, their weight, their group, how 𝐊 acts on them.
+
+    A place is a point of one curve, with a value for each component; groups share an intercept.
+    """
 
     value: Any
     curve: np.ndarray
+    place: np.ndarray
     weight: Any
     group: np.ndarray
     s: Any
@@ -162,18 +166,28 @@ class Observations:
         """Return Σ_k e_k v_k of each curve."""
         return _sums(self.curve, self.weight * entries, len(self.s))
 
+    def sizes(self, loss: Any, entries: Any) -> tuple[Any, Any]:
+        """Return what a loss takes the size of, and its weights: numbers, vectors at places, or curves."""
+        geometry = "componentwise" if isinstance(loss, Square) else loss.geometry
+        each = self.s[self.curve] * self.weight
+        if geometry == "componentwise":
+            return np.abs(entries), each
+        if geometry == "norm":
+            return np.sqrt(self.by_curve(entries * entries)), self.s
+        first = np.unique(self.place, return_index=True)[1]
+        return np.sqrt(_sums(self.place, entries * entries)), each[first]
+
     def bounds(self, model: Any, c: Any, found: list[Finding]) -> Bounds:
         """Return objective and bound of the model with representer coefficients c."""
         loss, lam, total = model.loss_, long(model.alpha_), self.s.sum()
         each = self.s[self.curve] * self.weight
-        pointwise = isinstance(loss, Square) or loss.geometry == "pointwise"
 
-        def sizes(entries):
-            return np.abs(entries) if pointwise else np.sqrt(self.by_curve(entries * entries))
+        def largest(entries):
+            return np.max(self.sizes(loss, entries)[0]) / radius(loss)
 
         def mean(function, entries):  # of a function of sizes
-            values = function(loss, sizes(entries))
-            return np.sum((each if pointwise else self.s) * values) / total
+            sizes, weights = self.sizes(loss, entries)
+            return np.sum(weights * function(loss, sizes)) / total
 
         h = self.gram(c)
         free = model.fit_intercept and not _smooth(model)
@@ -181,15 +195,15 @@ class Observations:
         primal = mean(loss_value, self.value - h - b) + lam / 2 * np.sum(c * h)
 
         a = c * lam * total / each
-        largest = np.max(sizes(a)) / radius(loss)
-        if largest > 1 + BOX_TOLERANCE:
-            found.append(Finding("box", "", f"dual variables are {float(largest):.8f} times as large as they may be"))
+        excess = largest(a)
+        if excess > 1 + BOX_TOLERANCE:
+            found.append(Finding("box", "", f"dual variables are {float(excess):.8f} times as large as they may be"))
         centre = long(0)
         if free:
             mass = _sums(self.group, each)
             centre = (_sums(self.group, each * self.value) / mass)[self.group]
             a = a - (_sums(self.group, each * a) / mass)[self.group]
-        a = a / max(np.max(sizes(a)) / radius(loss), 1)
+        a = a / max(largest(a), 1)
         c = a * each / (lam * total)
         dual = (
             np.sum(each * a * (self.value - centre)) / total - mean(conjugate, a) - lam / 2 * np.sum(c * self.gram(c))
@@ -257,7 +271,8 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
         full[observed] = entries
         return (K @ full @ G)[observed]
 
-    return Observations(Y[observed], curve, w[column], column, s, gram), c[observed]
+    place = np.unique(curve * Y.shape[1] + column // p, return_inverse=True)[1]
+    return Observations(Y[observed], curve, place, w[column], column, s, gram), c[observed]
 
 
 def _coefficients_at_nodes(model: Any, c: Any, Y: Any, s: Any, w: Any, p: int) -> Any:
@@ -293,7 +308,8 @@ def _read_scattered(model: Any, case: Case, found: list[Finding]) -> tuple[Obser
 
     group = np.tile(np.arange(p), len(row))
     weight = np.repeat(long(weights), p)
-    return Observations(long(values).ravel(), np.repeat(row, p), weight, group, s, gram), c.ravel()
+    place = np.repeat(np.arange(len(row)), p)
+    return Observations(long(values).ravel(), np.repeat(row, p), place, weight, group, s, gram), c.ravel()
 
 
 def _complete(points: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, ...]:

@@ -478,6 +478,11 @@ class CalledSmooth(EpsilonInsensitive):
 
 
 @dataclass(eq=False, repr=False)
+class CalledFlatter(Huber):
+    lipschitz = 0.9
+
+
+@dataclass(eq=False, repr=False)
 class CalledPointwise(Huber):
     pointwise = True
 
@@ -535,6 +540,7 @@ class Overwriting(Pinball):
         (WrongBox(0.5), "box is not the conjugate"),
         (CalledSmooth(0.3), "gradient jumps"),
         (CalledSmooth(0.3, "pointwise"), "gradient jumps"),
+        (CalledFlatter(0.5), "varies more than lipschitz"),
         (CalledPointwise(0.5), "not a sum over nodes"),
         (NotConvex(), "not convex"),
         (BlindToMask(), "gradient must be 0 at unobserved"),

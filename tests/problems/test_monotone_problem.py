@@ -59,6 +59,7 @@ def data(loss=None, weighted=False, extra=0, n=6, seed=0, alpha=3e-3):
         alpha=alpha,
         sample_weight=rng.uniform(0.5, 3.0, n) if weighted else None,
         rows=rows,
+        n_components=1,
     )
 
 

@@ -115,7 +115,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
     >>> robust.score(X, truth) > ridge.score(X, truth)
     True
     >>> ridge.errors_.shape
-    (6, 7, 37)
+    (6, 6, 37)
     """
 
     def __init__(

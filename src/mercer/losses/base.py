@@ -60,6 +60,8 @@ class Loss(Params, ABC):
     couples_rows: ClassVar[bool] = False
     #: whether the gradient is Lipschitz
     smooth: ClassVar[bool] = False
+    #: with which constant in L²(μ), where that is known: then one gradient says what rounding does to a certificate
+    lipschitz: ClassVar[float | None] = None
     #: the parameter that residuals are compared with, and how it is chosen from them; None where there is none
     threshold: ClassVar[Threshold | None] = None
 

@@ -168,6 +168,7 @@ class Huber(_RadialLoss):
     geometry: str = "norm"
 
     smooth = True
+    lipschitz = 1.0
     threshold = KAPPA
 
     def _check(self) -> None:
@@ -229,6 +230,7 @@ class EpsilonRidge(_RadialLoss):
     geometry: str = "norm"
 
     smooth = True
+    lipschitz = 1.0
     sparse = True
     growth = 2
     threshold = EPSILON

@@ -31,6 +31,7 @@ class Square(Loss):
     """
 
     smooth = True
+    lipschitz = 1.0
     growth = 2
     of_norms = True
 

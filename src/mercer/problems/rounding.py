@@ -40,7 +40,9 @@ class Rounding:
 
         (1/n) Σ_ij s_i w_j e_ij max |∇L(h ± e) + a|_ij,    e_ij + ε(|h + b|_ij + |y_ij|) for e_ij,
 
-    which vanishes with e² where a = −∇L(h): near the optimum. Primal and dual value are wrong by ⟨|a|, e⟩/n and more.
+    which vanishes with e² where a = −∇L(h): near the optimum. Where ∇L is Lipschitz with a known constant ℓ, that sum
+    is at most ⟨e, |∇L(h) + a|⟩ + ℓ‖e‖², by the inequality of Cauchy and Schwarz. Primal and dual value are wrong by
+    ⟨|a|, e⟩/n and more.
 
     Where T is large next to ‖h_A‖, that is where dual variables cancel in h_A (tiny λ, huge kernel values, weights of
     very different size), this is all that can be said of the gap in the precision at hand.
@@ -71,11 +73,7 @@ class Rounding:
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
         # of predictions, of adding an intercept to them and of taking them off targets, which matters at kinks
         error = self.errors(A) + machine_epsilon(A) * (xp.abs(U) + xp.abs(problem.Y))
-        slope = self._steepest(U, A, error)
-        if not problem.loss.pointwise:  # gradients of norms turn where errors of neighbours have other signs
-            turned = _checkerboard(error)
-            slope = 2 * xp.maximum(slope, self._steepest(U, A, turned))
-        in_gap = float(s @ (error * slope) @ w)
+        in_gap = float(s @ (error * self._steepest(U, A, error)) @ w)
         in_values = float(s @ (error * xp.abs(A)) @ w)
         # products and sums of the three terms, each of the size of its own terms
         terms = float(s @ (xp.abs(A) * (xp.abs(problem.Y) + xp.abs(U))) @ w)
@@ -83,8 +81,18 @@ class Rounding:
         return RoundingBounds(problem.share * (in_gap + in_sums), problem.share * (in_gap + in_values + in_sums))
 
     def _steepest(self, U: Any, A: Any, error: Any) -> Any:
-        """Return max |∇L(u ± e) + a|, for convex losses at points the largest one between u − e and u + e."""
-        return namespace(U).maximum(self._slope(U + error, A), self._slope(U - error, A))
+        """Return max |∇L(u ± e) + a|, for convex losses at points the largest one between u − e and u + e.
+
+        With a Lipschitz constant it is |∇L(u) + a| + ℓe, no bound of each entry but, as a sum with e, of all together.
+        """
+        loss, xp = self.problem.loss, namespace(U)
+        if loss.lipschitz is not None:
+            return self._slope(U, A) + loss.lipschitz * error
+        steepest = xp.maximum(self._slope(U + error, A), self._slope(U - error, A))
+        if loss.pointwise:
+            return steepest
+        turned = _checkerboard(error)  # gradients of norms turn where errors of neighbours have other signs
+        return 2 * xp.maximum(steepest, xp.maximum(self._slope(U + turned, A), self._slope(U - turned, A)))
 
     def _slope(self, U: Any, A: Any) -> Any:
         """Return |∇L(u) + a|; constraints, whose slope is infinite, are met by the intercept."""

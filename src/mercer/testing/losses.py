@@ -79,6 +79,8 @@ def check_loss(
     checker.check_arguments()
     if loss.threshold is not None:
         checker.check_threshold(loss.threshold)
+    if loss.lipschitz is not None:
+        checker.check_lipschitz(loss.lipschitz)
 
 
 class _Checker:
@@ -217,6 +219,16 @@ class _Checker:
             if error.max() > 1e-4 + self.tolerance:
                 self.fail("gradient", "differs from finite differences of value", float(error.max()))
         self._check_smooth()
+
+    def check_lipschitz(self, constant: float) -> None:
+        """‖∇L(u) − ∇L(v)‖ ≤ ℓ‖u − v‖ in L²(μ)."""
+        for U in self.points():
+            V = self.near(U)
+            change = self.loss.gradient(self.Y, U, self.measure) - self.loss.gradient(self.Y, V, self.measure)
+            allowed = constant * self.measure.norm(U - V)
+            excess = self.measure.norm(change) - allowed
+            if np.any(excess > self.tolerance * (1 + allowed)):
+                self.fail("gradient", f"varies more than lipschitz = {constant:g} allows", float(excess.max()))
 
     def _check_smooth(self) -> None:
         """Bisect segments for jumps of the slope, which increases along them."""
