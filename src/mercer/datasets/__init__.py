@@ -1,4 +1,4 @@
-"""Data made on the spot, for examples, tests and benchmarks, and readers of files that users have.
+"""Data made on the spot, for examples, tests and benchmarks, one small real set, and readers of files that users have.
 
 Nothing is downloaded.
 """
@@ -12,6 +12,7 @@ from mercer.datasets.landmarks import (
     emotion_coordinates,
     load_landmarks,
 )
+from mercer.datasets.sea_temperatures import SeaTemperatures, load_sea_temperatures
 from mercer.datasets.synthetic import make_sine, sine_quantiles
 from mercer.datasets.synthetic_curves import CurveData, contaminate_curves, drop_observations, make_curves
 
@@ -21,11 +22,13 @@ __all__ = [
     "CurveData",
     "FaceData",
     "LandmarkData",
+    "SeaTemperatures",
     "align_landmarks",
     "contaminate_curves",
     "drop_observations",
     "emotion_coordinates",
     "load_landmarks",
+    "load_sea_temperatures",
     "make_curves",
     "make_faces",
     "make_sine",
