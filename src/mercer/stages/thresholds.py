@@ -90,7 +90,8 @@ def _logistic(D: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[
     """Return a, c and the loss of the logistic regression on each column, by Newton's method, all columns at once."""
     centre = weight @ D
     spread = np.sqrt(weight @ (D - centre) ** 2)
-    spread = np.where(spread > 0, spread, 1.0)
+    rounding = 8 * np.finfo(float).eps * np.max(np.abs(D), axis=0)
+    spread = np.where(spread > rounding, spread, 1.0)
     Z, sign = (D - centre) / spread, np.where(positive, 1.0, -1.0)[:, None]
     share = float(weight @ positive)
     p = np.stack([np.full(D.shape[1], np.log(share / (1 - share))), np.zeros(D.shape[1])])
@@ -110,7 +111,7 @@ def _logistic(D: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[
         value, gradient, hessian = (new, *slopes) if not np.any(rises) else _loss(p, Z, sign, weight)
         if decrease < NO_DECREASE:
             break
-    return p[0] - p[1] * centre / spread, p[1] / spread, value
+    return p[0] - p[1] * centre / spread, p[1] / spread, value - 0.5 * SLOPE_PRICE * p[1] ** 2
 
 
 def _loss(
