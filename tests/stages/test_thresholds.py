@@ -6,7 +6,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from mercer.stages import LogisticLinks
-from mercer.stages.thresholds import BELIEVED_ERRORS, MARGIN, SLOPE_PRICE
+from mercer.stages.thresholds import BELIEVED_ERRORS, SLOPE_PRICE, THRESHOLD_MARGIN
 
 RNG = np.random.default_rng(0)
 SIGNS = np.where(RNG.uniform(size=240) < 0.3, 1.0, -1.0)
@@ -39,7 +39,9 @@ def test_at_a_threshold_the_probability_is_one_minus_the_cost():
     np.testing.assert_array_equal(links.wrong, wrong)
     shrinkage = wrong @ SHARE / (wrong @ SHARE + BELIEVED_ERRORS)
     cut = links.thresholds(THETA, 3 * SHARE) / shrinkage
-    inside = (cut > DECISIONS.min(axis=0) - MARGIN + 1e-9) & (cut < DECISIONS.max(axis=0) + MARGIN - 1e-9)
+    inside = (cut > DECISIONS.min(axis=0) - THRESHOLD_MARGIN + 1e-9) & (
+        cut < DECISIONS.max(axis=0) + THRESHOLD_MARGIN - 1e-9
+    )
     assert inside.sum() >= 3
     np.testing.assert_allclose(expit(links.level + links.slope * cut)[inside], (1 - THETA)[inside], rtol=1e-9)
 

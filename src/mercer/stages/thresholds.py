@@ -14,9 +14,9 @@ SLOPE_PRICE = 1e-7
 #: wrong rows that weigh as much as the belief that thresholds are 0
 BELIEVED_ERRORS = 2.0
 #: how far thresholds may be beyond all decisions: the margin of the hinge loss
-MARGIN = 1.0
+THRESHOLD_MARGIN = 1.0
 #: limits on Newton's steps and on the halvings of one of them, and the decrease of the loss that is none
-STEPS, HALVINGS, NO_DECREASE = 50, 30, 1e-7
+LINK_STEPS, LINK_HALVINGS, NO_DECREASE = 50, 30, 1e-7
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,11 @@ class LogisticLinks:
         """
         wrong = float(self.wrong @ share / share.sum())
         cut = (np.log((1 - costs) / costs) - self.level) / np.maximum(self.slope, SLOPE_PRICE)
-        return wrong / (wrong + BELIEVED_ERRORS) * np.clip(cut, self.lowest - MARGIN, self.highest + MARGIN)
+        return (
+            wrong
+            / (wrong + BELIEVED_ERRORS)
+            * np.clip(cut, self.lowest - THRESHOLD_MARGIN, self.highest + THRESHOLD_MARGIN)
+        )
 
 
 def _logistic(D: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -96,10 +100,10 @@ def _logistic(D: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> tuple[
     share = float(weight @ positive)
     p = np.stack([np.full(D.shape[1], np.log(share / (1 - share))), np.zeros(D.shape[1])])
     value, gradient, hessian = _loss(p, Z, sign, weight)
-    for _ in range(STEPS):
+    for _ in range(LINK_STEPS):
         aa, ac, cc = hessian
         step = np.stack([cc * gradient[0] - ac * gradient[1], aa * gradient[1] - ac * gradient[0]]) / (aa * cc - ac**2)
-        for _ in range(HALVINGS):
+        for _ in range(LINK_HALVINGS):
             new, *slopes = _loss(p - step, Z, sign, weight)
             rises = new > value
             if not np.any(rises):
