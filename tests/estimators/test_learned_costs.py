@@ -11,9 +11,10 @@ import mercer.estimators.learned_kernel as module
 from mercer import CostMatrixClassifier, CostSensitiveClassifier
 from mercer.exceptions import UnsupportedError
 from mercer.kernels import Gaussian, Linear
+from mercer.losses import CostSensitiveHinge
 from mercer.measures import GaussLegendre
 from mercer.model_selection import expected_cost
-from mercer.stages import LabelInputs
+from mercer.stages import LabelInputs, LogisticLinks
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(450, 6))
@@ -65,15 +66,66 @@ def test_the_learned_kernel_is_one_at_equal_points_on_average():
 
 
 def test_the_certificate_is_that_of_the_public_problem():
-    """The model is what a given kernel fits to ``inputs_(X)``, gap included."""
+    """The model is what a given kernel fits to ``inputs_(X)``, gap included, but for thresholds in the intercept."""
     rows = MODEL.inputs_(X[TRAIN])
     np.testing.assert_array_equal(MODEL.X_fit_, rows)
     same = classifier(MODEL.kernel_, alpha=MODEL.alpha_).fit(rows, Y[TRAIN])
     assert (same.objective_, same.relative_gap_) == (MODEL.objective_, MODEL.relative_gap_)
     assert MODEL.relative_gap_ <= 1e-3
     new = MODEL.inputs_(X[TEST])
-    np.testing.assert_array_equal(same.predict_at(new, COSTS), MODEL.predict_at(X[TEST], COSTS))
-    np.testing.assert_array_equal(same.predict_proba(new), MODEL.predict_proba(X[TEST]))
+    np.testing.assert_array_equal(same.intercept_, MODEL.optimal_intercept_)
+    np.testing.assert_array_equal(same.intercept_, same.optimal_intercept_)
+    nodes = MODEL.measure_.locations
+    shift = MODEL.intercept_ - MODEL.optimal_intercept_
+    np.testing.assert_allclose(MODEL.predict_at(X[TEST], nodes), same.predict_at(new, nodes) + shift, atol=1e-12)
+
+
+def held_out_decisions(rows, found):
+    """Fit public models with the scales of each fold to the other folds."""
+    number = next(k for k, (inputs, _) in enumerate(rows.candidates) if inputs is found.inputs)
+    decisions = np.empty((len(rows.X), 6))
+    for k, part in enumerate(rows.candidates[number][1]):
+        others, own = rows.fold != k, rows.fold == k
+        model = classifier(part.kernel, alpha=1.5 * found.alpha, tol=1e-2).fit(part(rows.X[others]), rows.signs[others])
+        decisions[own] = model.predict_at(part(rows.X[own]), model.measure_.locations)
+    return decisions
+
+
+def test_thresholds_are_those_of_held_out_decisions():
+    rows = module.LabelledRows.learn(X[TRAIN], np.where(Y[TRAIN], 1.0, -1.0), None)
+    theta, w = MODEL.measure_.locations, MODEL.measure_.weights
+
+    def bind(kernel):
+        return MODEL._operator_valued_kernel(X[TRAIN], MODEL.measure_, kernel)
+
+    found = rows.choose(MODEL, bind, CostSensitiveHinge())
+    np.testing.assert_allclose(found.thresholds, MODEL.optimal_intercept_ - MODEL.intercept_, atol=1e-12)
+    expected = LogisticLinks.learn(held_out_decisions(rows, found), rows.signs).thresholds(theta, w)
+    np.testing.assert_allclose(found.thresholds, expected, atol=0.1)
+    assert np.ptp(expected) > 0.3
+
+
+def test_thresholds_make_probabilities_honest():
+    """On new rows of four small samples, probabilities are closer to the true ones than without thresholds."""
+    errors = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(400, 3))
+        truth = 1 / (1 + np.exp(-3 * (rows[:, 0] + rows[:, 1] ** 2 - 1)))
+        labels = (rng.uniform(size=400) < truth)[:100]
+        model = classifier().fit(rows[:100], labels)
+        plain = classifier(model.kernel_, alpha=model.alpha_).fit(model.inputs_(rows[:100]), labels)
+        found = model.predict_proba(rows[100:]), plain.predict_proba(model.inputs_(rows[100:]))
+        errors.append([np.mean((probability[:, 1] - truth[100:]) ** 2) for probability in found])
+    calibrated, raw = np.mean(errors, axis=0)
+    assert calibrated < 0.92 * raw
+
+
+@pytest.mark.parametrize("settings", [{"noncrossing": "constraint"}, {"fit_intercept": False}], ids=str)
+def test_without_thresholds(settings):
+    model = classifier(**settings).fit(X[:60], Y[:60])
+    assert model.inputs_ is not None
+    np.testing.assert_array_equal(model.intercept_, model.optimal_intercept_)
 
 
 # --- what does not matter

@@ -13,7 +13,8 @@ from mercer._params import check_number
 from mercer.backend import clip, device, is_numpy, namespace, to_numpy
 from mercer.estimators.binary_labels import check_both, positive_class, two_classes, whether_positive
 from mercer.estimators.certified import ROUGH_ROWS
-from mercer.estimators.infinite_task import InfiniteTaskEstimator
+from mercer.estimators.infinite_task import DURING_FIT, InfiniteTaskEstimator
+from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
 from mercer.estimators.operating_curve import OperatingCurve
 from mercer.estimators.progress import progress
@@ -61,7 +62,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     output_kernel : Kernel, str or callable, default=None
         k_Θ on costs. By default a Gaussian whose scale is the median distance of the costs.
     alpha : float or "auto", default="auto"
-        λ. "auto" is that of the least cost on held-out rows, together with the kernel; with a kernel of yours it comes
+        λ. "auto" is that of the least loss on held-out rows, together with the kernel; with a kernel of yours it comes
         from a closed-form leave-one-out error of the square loss on the labels ±1 (see Notes).
     measure : MeasureRule, default=None
         Which costs are trained on, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
@@ -125,7 +126,10 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         The fitted function h: ``evaluate(X, points)``, ``slope``, ``norm``, ``state()``. With a kernel of explicit
         features (:class:`~mercer.kernels.FeatureKernel`) it holds no training rows.
     intercept_ : array of shape (n_nodes,)
-        b at the nodes; piecewise linear in between, constant beyond.
+        b at the nodes; piecewise linear in between, constant beyond. Where the kernel is learned, thresholds of
+        held-out rows are taken off it (see Notes).
+    optimal_intercept_ : array of shape (n_nodes,)
+        b of the least objective, of which the certificate speaks: ``intercept_`` without thresholds.
     intercept_function_ : InterceptFunction
         b(θ), through ``intercept_``.
     rearranged_ : bool
@@ -160,8 +164,15 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     mean at x = x', with z the columns of x, standardised, perhaps after power transforms. Scales s, g and l maximise
     the evidence of a Gaussian process for the labels ±1 times a prior that draws all scales to a common one, on at
     most 300 rows. Then rows are dealt to three folds; for each, fits to the others, with scales from the others, are
-    compared by the cost of their errors, for these s or equal ones (without the linear part) and λ from 0.03 to 1e-5,
-    on at most 1 000 rows; λn is that of the best, or a larger one that these rows cannot tell from it. Inputs more
+    compared, for these s or equal ones (without the linear part) and λ from 0.03 to 1e-4, on at most 1 000 rows, by
+    the sum of two losses, each over its mean: the cost of errors, and the logarithmic loss of a logistic regression of
+    the labels on the decision values, at each cost. λn is that of the best.
+
+    The decision values of held-out rows also say where to cut. Fits know the cost only through their own errors, which
+    are few where classes hardly overlap; so the logistic regression (Platt's scaling, at each cost) of the best says
+    at which decision value P(positive) is 1 − θ, and this threshold t(θ), times e/(e + 2), e the mean number of errors
+    over the costs, is taken off b(θ). With ``fit_intercept=False`` and with a ``noncrossing`` that acts while fitting
+    there are no thresholds. ``objective_`` and the gap are those of h and ``optimal_intercept_``. Inputs more
     than half a standard deviation from the training range are moved there. With λ of yours, fewer than five rows of a
     class, ``noncrossing="guarantee"`` or arrays that are not NumPy's, k_X is ``Gaussian("standardized")``: lengths are
     the columns' standard deviations times the median distance.
@@ -268,8 +279,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         measure, loss, d = self._measure(X), self._loss(), int(X.shape[1])
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(measure)))
         choose = self._choose_learned if self._learns(X, signs) else self._choose_given
-        self.inputs_, X, bound, alpha = choose(X, Y, weight, measure, loss)
+        self.inputs_, X, bound, alpha, thresholds = choose(X, Y, weight, measure, loss)
         self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
+        self._calibrate(thresholds)
         self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
         numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
@@ -287,23 +299,23 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             return False
         return min(np.sum(signs > 0), np.sum(signs < 0)) >= FEWEST_OF_A_CLASS
 
-    def _choose_learned(self, X, Y, weight, measure, loss) -> tuple[LabelInputs, Any, BoundKernel, float]:
-        """Return inputs, the rows as the kernel takes them, the kernel, learned from the labels, and λ."""
+    def _choose_learned(self, X, Y, weight, measure, loss) -> tuple[LabelInputs, Any, BoundKernel, float, Any]:
+        """Return inputs, the rows as the kernel takes them, the kernel, learned from the labels, λ and thresholds."""
 
         def bind(kernel: Kernel) -> BoundKernel:
             return self._operator_valued_kernel(X, measure, kernel)
 
         def check(rows: LabelledRows) -> None:
-            inputs, rough = rows.choose(self, bind, loss, ROUGH_ROWS)
-            self._afford(inputs(X), Y, weight, bind(inputs.kernel), loss, lambda rows: rough)
+            rough = rows.choose(self, bind, loss, ROUGH_ROWS)
+            self._afford(rough.inputs(X), Y, weight, bind(rough.inputs.kernel), loss, lambda rows: rough.alpha)
 
         with progress(self.verbose, LEARNING):
             rows = LabelledRows.learn(X, Y[:, 0], weight)
             rows = rows if eigh_fits(len(X)) else rows.affordable(check)
-            inputs, alpha = rows.choose(self, bind, loss)
-        return inputs, inputs(X), bind(inputs.kernel), alpha
+            found = rows.choose(self, bind, loss)
+        return found.inputs, found.inputs(X), bind(found.inputs.kernel), found.alpha, found.thresholds
 
-    def _choose_given(self, X, Y, weight, measure, loss) -> tuple[None, Any, BoundKernel, float]:
+    def _choose_given(self, X, Y, weight, measure, loss) -> tuple[None, Any, BoundKernel, float, None]:
         """Return what :meth:`_choose_learned` does for the kernel that was given: no inputs, the rows as they are."""
         bound = self._operator_valued_kernel(X, measure)
         signs = to_numpy(Y[:, 0])
@@ -313,7 +325,17 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         self._afford(X, Y, weight, bound, loss, choose)
         with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
-            return None, X, bound, choose()
+            return None, X, bound, choose(), None
+
+    def _calibrate(self, thresholds: np.ndarray | None) -> None:
+        """Let decisions exceed the thresholds, where there are such, instead of 0: the intercept takes them off.
+
+        Not without an intercept, and not where the fit saw to it that h + b does not fall.
+        """
+        self.optimal_intercept_ = self.intercept_
+        if thresholds is not None and self.fit_intercept and self.noncrossing not in DURING_FIT:
+            self.intercept_ = self.optimal_intercept_ - thresholds
+            self.intercept_function_ = InterceptFunction(self.intercept_, self.measure_)
 
     def _choose_alpha(self, bound, growth, X, signs, weight, rows) -> float:
         """Return λ, for "auto" that of balanced classes times (4p(1 − p))², p the share of the positives.
@@ -446,7 +468,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         decisions change once; between these costs h is curved, and p is off by no more than their spacing. The order of
         rows by p is that of the costs at which they change sides, and not that of their decision values at one cost.
 
-        Probabilities are those of the fit: a large λ draws them towards the share of the positives. Where their scale
+        Probabilities are those of the decisions. With a kernel or λ of yours a large λ draws them towards the share of
+        the positives; learned kernels come with thresholds from held-out rows, which undo that. Where their scale
         matters beyond decisions, calibrate them: ``sklearn.calibration.CalibratedClassifierCV(model)``.
 
         Examples

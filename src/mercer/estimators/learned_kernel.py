@@ -1,8 +1,7 @@
-"""The kernel of costs where none is given: scales of columns by evidence, then kernel and λ by held-out cost."""
+"""The kernel of costs where none is given: scales by evidence; then kernel, λ and thresholds by held-out rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,16 +14,17 @@ from mercer.exceptions import UnsupportedError
 from mercer.kernels import Kernel
 from mercer.linalg import eigh_fits
 from mercer.losses import Loss
+from mercer.measures import Measure
 from mercer.model_selection.choice import falls
 from mercer.model_selection.path import solve_path
 from mercer.operator_valued import BoundKernel
 from mercer.problems import DualProblem
-from mercer.stages import LabelInputs, learn_label_inputs
+from mercer.stages import LabelInputs, LogisticLinks, learn_label_inputs
 
-__all__ = ["FEWEST_OF_A_CLASS", "LEARNING", "LabelledRows"]
+__all__ = ["FEWEST_OF_A_CLASS", "LEARNING", "LabelledRows", "LearnedKernel"]
 
 #: what progress says of it
-LEARNING = "choosing scales of columns by evidence, kernel and alpha by held-out cost"
+LEARNING = "choosing scales of columns by evidence, kernel and alpha by held-out rows"
 
 #: rows of a class from which on a kernel is learned
 FEWEST_OF_A_CLASS = 5
@@ -33,11 +33,28 @@ COST_FOLDS = 3
 #: rows that kernel and λ are chosen from; more would cost more than the fit
 HELD_OUT_ROWS = 1000
 #: λ that are tried, for kernels of mean 1 at equal points, from large to small
-COST_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-1.5, -5, 8))
+COST_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-1.5, -4, 5))
 #: relative duality gap of the fits that are compared
 COMPARISON_TOL = 2e-2
-#: by how many standard errors a larger λ may be worse than the best one
-CHANCE_ERRORS = 0.5
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """What held-out rows say.
+
+    Attributes
+    ----------
+    inputs : LabelInputs
+        The inputs, which bring their kernel.
+    alpha : float
+        λ.
+    thresholds : array of shape (n_nodes,)
+        What decision values at each node have to exceed.
+    """
+
+    inputs: LabelInputs
+    alpha: float
+    thresholds: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -90,12 +107,14 @@ class LabelledRows:
         bind: Callable[[Kernel], BoundKernel],
         loss: Loss,
         most_rows: int = HELD_OUT_ROWS,
-    ) -> tuple[LabelInputs, float]:
-        """Return inputs and λ of the least cost of errors of rows that neither the fit nor its inputs have seen.
+    ) -> LearnedKernel:
+        """Return inputs and λ of the least loss in rows that neither the fit nor its inputs have seen, and thresholds.
 
-        λ below one that is clearly worse than a larger one are not tried, and of λ that are as good by what rows say
-        the largest is taken. As fits to two of three folds are compared, λ is multiplied by 2/3: so C = 1/(λn), what a
-        row may weigh, stays the same.
+        The loss is the cost of errors, over its mean over all that are compared, plus the logarithmic loss of
+        :class:`~mercer.stages.LogisticLinks`, over its own. Where classes hardly overlap, few rows make errors and the
+        least cost is often an accident; all rows have a hand in the logarithm. λ below one that clearly costs more
+        than a larger one are not tried. As fits to two of three folds are compared, λ is multiplied by 2/3: so
+        C = 1/(λn), what a row may weigh, stays the same.
 
         Parameters
         ----------
@@ -110,52 +129,50 @@ class LabelledRows:
         """
         while most_rows > ROUGH_ROWS and not eigh_fits(most_rows):
             most_rows //= 2
-        costs = {}
-        for number, (_, parts) in enumerate(self.candidates):
-            paths = [self._path(owner, bind, loss, part, k, most_rows) for k, part in enumerate(parts)]
+        rows = self.order[:most_rows]
+        folds = [rows[self.fold[rows] == k] for k in range(COST_FOLDS)]
+        held_out = np.concatenate(folds)
+        weight = None if self.weight is None else self.weight[held_out] / self.weight[held_out].mean()
+        measure = bind(self.candidates[0][0].kernel).measure
+        tried, costs, links = [], [], []
+        for inputs, parts in self.candidates:
+            paths = [self._path(owner, bind, loss, part, rows, k) for k, part in enumerate(parts)]
             table: list[list[float]] = []
-            for alpha, row in zip(COST_ALPHAS, zip(*paths, strict=True), strict=True):
-                costs[number, alpha] = np.concatenate(row)
-                table.append([float(np.mean(part)) for part in row])
+            for alpha, decisions in zip(COST_ALPHAS, zip(*paths, strict=True), strict=True):
+                tried.append((inputs, alpha * (1 - 1 / COST_FOLDS)))
+                table.append([self._cost(part, fold, measure) for part, fold in zip(decisions, folds, strict=True)])
+                costs.append(np.average(table[-1], weights=[len(fold) for fold in folds]))
+                links.append(LogisticLinks.learn(np.concatenate(decisions), self.signs[held_out], weight))
                 if falls(-np.array(table)):
                     break
-        number, alpha = _largest_of_the_best(costs)
-        return self.candidates[number][0], alpha * (1 - 1 / COST_FOLDS)
+        losses = np.array([link.loss @ measure.weights for link in links])
+        best = int(np.argmin(_over_mean(np.array(costs)) + _over_mean(losses)))
+        return LearnedKernel(*tried[best], links[best].thresholds(measure.locations, measure.weights))
 
-    def _path(self, owner, bind, loss, inputs, k, most_rows) -> Iterator[np.ndarray]:
-        """Yield, for each λ, the costs of the errors in the rows of fold k of a fit to the other folds."""
-        rows = self.order[:most_rows]
+    def _path(self, owner, bind, loss, inputs, rows, k) -> Iterator[np.ndarray]:
+        """Yield, for each λ, the decisions in those of the rows that are of fold k, of a fit to the others."""
         train, test = rows[self.fold[rows] != k], rows[self.fold[rows] == k]
         Z, bound = inputs(self.X[train]), bind(inputs.kernel)
         measure = bound.measure
         targets = np.broadcast_to(self.signs[train, None], (len(train), len(measure)))
         weight = None if self.weight is None else self.weight[train]
         problem = DualProblem(bound.gram(Z), loss, targets, measure, COST_ALPHAS[0], weight, owner.fit_intercept)
-        new, theta = inputs(self.X[test]), measure.locations
-        price = measure.weights * np.where(self.signs[test, None] > 0, theta, 1 - theta)
-        if self.weight is not None:
-            price = price * (self.weight[test] / self.weight[test].mean())[:, None]
+        new = inputs(self.X[test])
         results = solve_path(problem, COST_ALPHAS, owner.solver, COMPARISON_TOL, owner.max_iter, owner)
         for alpha, result in zip(COST_ALPHAS, results, strict=True):
             function = bound.expand(Z, problem.with_alpha(alpha).primal_coef(result.coef))
-            decisions = function.evaluate(new, measure.points) + result.intercept
-            wrong = (decisions > 0) != (self.signs[test, None] > 0)
-            yield np.sum(price * wrong, axis=1)
+            yield function.evaluate(new, measure.points) + result.intercept
+
+    def _cost(self, decisions: np.ndarray, rows: np.ndarray, measure: Measure) -> float:
+        """Return the mean cost of errors of some rows, over all costs."""
+        positive, theta = self.signs[rows, None] > 0, measure.locations
+        wrong = np.where(positive, theta, 1 - theta) * ((decisions > 0) != positive)
+        return float(np.average(wrong @ measure.weights, weights=None if self.weight is None else self.weight[rows]))
 
 
-def _largest_of_the_best(costs: dict[tuple[int, float], np.ndarray]) -> tuple[int, float]:
-    """Return, of the candidate of the least mean cost, the largest λ that is no worse than by chance.
-
-    Few rows make errors where classes hardly overlap, so that the least cost is often an accident. A larger λ is taken
-    if the mean of the differences of rows is below half of its standard error.
-    """
-    best = min(costs, key=lambda pair: costs[pair].mean())
-
-    def as_good(pair: tuple[int, float]) -> bool:
-        worse = costs[pair] - costs[best]
-        return float(worse.mean()) <= CHANCE_ERRORS * float(worse.std()) / math.sqrt(len(worse))
-
-    return max((pair for pair in costs if pair[0] == best[0] and as_good(pair)), key=lambda pair: pair[1])
+def _over_mean(values: np.ndarray) -> np.ndarray:
+    """Return values over their mean; zeros are left as they are."""
+    return values / (values.mean() or 1.0)
 
 
 def _deal(signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ from mercer.stages.location import Location, learn_location
 from mercer.stages.relevance import Relevance, choose_relevance
 from mercer.stages.residual_levels import ResidualLevels, new_levels
 from mercer.stages.spread import Spread, learn_spread
+from mercer.stages.thresholds import LogisticLinks
 from mercer.stages.together import Stages, learn_stages
 from mercer.stages.warps import ColumnWarp, TargetWarp
 
@@ -16,6 +17,7 @@ __all__ = [
     "ColumnWarp",
     "LabelInputs",
     "Location",
+    "LogisticLinks",
     "Relevance",
     "ResidualLevels",
     "Spread",
