@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
-from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.conversion import open_curves
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
@@ -153,8 +153,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         between the nodes (``located``) or columns of Y are mere numbers.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
-    input_form_, output_form_ : object or None
-        How data of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
+    output_form_ : object or None
+        How curves of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
     grid_ : array of shape (m,) or (m, d)
         Where :meth:`predict` evaluates.
     alpha_, loss_, kernel_, output_kernel_ : float, Loss, Kernel, Kernel
@@ -240,6 +240,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self.verbose = verbose
 
     # -- what the parameters mean ------------------------------------------------------------------------------
+
+    _curves_become = "values"  # kernels on functions are among the candidates
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -340,7 +342,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self : FunctionalRegressor
         """
         self._check_settings()
-        (X, input_form), (y, grid, output_form) = open_inputs(X), open_curves(self, y, self.grid)
+        y, grid, output_form = open_curves(self, y, self.grid)
         X, keep, weight, columns = validate_rows(self, X, sample_weight)
         outputs = read_outputs(self, y, grid, X)
         sample = self._sample(X, outputs, keep, weight, columns)
@@ -358,7 +360,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         smooth = isinstance(centre, SmoothMean)
         self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns)
         self.kernel_ = chosen.kernel
-        self.input_form_, self.output_form_ = input_form, output_form
+        self.output_form_ = output_form
         self.measure_, self.loss_ = sample.measure, loss
         self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
@@ -543,9 +545,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         return 1 - error / variation if variation > rounding else float(error <= rounding)
 
     def _validated(self, X, method):
-        X, form = open_inputs(X)
-        if self.input_form_ is not None:
-            self.input_form_.check(self, form)
         return self._valid_inputs(X, method)
 
     def _evaluate(self, X, points):
