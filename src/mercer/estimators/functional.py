@@ -14,6 +14,7 @@ from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves
+from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
@@ -44,7 +45,7 @@ from mercer.estimators.validation import (
     validate_weight,
 )
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import eigh_fits
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.magnitudes import check_alpha
@@ -362,7 +363,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self.kernel_ = chosen.kernel
         self.output_form_ = output_form
         self.measure_, self.loss_ = sample.measure, loss
-        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
+        told = self._learns(sample) and isinstance(chosen.kernel, Gaussian)
+        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if told else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_ = centre.evaluate(sample.measure.points) if smooth else self.intercept_
         free = sample.outputs.intercept_function(self.intercept_) if sample.fit_intercept else None
@@ -406,9 +408,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             output_kernels = output_kernels[:1]
 
         learn = self._learned_kernels if self._learns(sample) else None
+        families = curve_kernels(sample.X, self.encoder_, FEW_LENGTHS) if default else []
 
         def choose(sample):
-            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn)
+            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
 
         settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
         if settled or not math.isfinite(loss.dual_bound):

@@ -45,6 +45,8 @@ FEW_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5)
 MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
 #: learned kernels have seen the curves: with n of them their error must be below 1 − 15/n of that of the others
 PRICE_OF_LEARNING = 15.0
+#: kernels of another kind than the default must be better than what was chosen before by 1/n
+PRICE_OF_FAMILY = 1.0
 #: an input kernel that is rougher than another one must be better by 2/n, as a parameter is in Akaike's criterion
 PRICE_OF_ROUGHNESS = 2.0
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
@@ -74,6 +76,7 @@ def choose_smoothness(
     alpha: float | None,
     loss: Loss,
     learn: Callable[[Sample], list[Kernel]] | None = None,
+    families: Sequence[Sequence[Kernel]] = (),
 ) -> Smoothness:
     """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
@@ -91,11 +94,17 @@ def choose_smoothness(
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
     errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
-    kernel, learned = kernels[i], [] if learn is None else learn(sample)
-    if learned:
-        theirs = smoothness_errors(few, learned, [output_kernels[j]], alphas[::2], loss)
-        if theirs.min() < (1 - PRICE_OF_LEARNING / len(few)) * errors[i, j, k]:
-            kernel, output_kernels = learned[smoothest(theirs)[0]], output_kernels[max(j - 1, 0) : j + 2]
+    kernel, error = kernels[i], float(errors[i, j, k])
+    candidates = [(family, PRICE_OF_FAMILY) for family in families]
+    for family, price in [*candidates, ([] if learn is None else learn(sample), PRICE_OF_LEARNING)]:
+        if len(family) == 0:
+            continue
+        theirs = smoothness_errors(few, family, [output_kernels[j]], alphas[::2], loss)
+        theirs = _without_needless_roughness(theirs, len(few))
+        if theirs.min() < (1 - price / len(few)) * error:
+            kernel, error = family[smoothest(theirs)[0]], float(theirs.min())
+    if kernel is not kernels[i]:
+        output_kernels = output_kernels[max(j - 1, 0) : j + 2]
     if kernel is not kernels[i] or len(few) < len(sample):
         errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
         _, j, k = carried(few, [kernel], output_kernels, alphas, errors)
