@@ -17,10 +17,13 @@ from mercer.preprocessing.curve_column import CurveColumn
 
 __all__ = ["curve_kernels"]
 
+#: columns of a part of the table, and its curves if it has some
+Part = tuple[np.ndarray, CurveColumn | None]
+
 #: how many times the scale of one part is that of the others, where it is thought to matter more
 EMPHASIS = 4.0
 #: share of the variance of curves that principal components have to have, and the most of them
-EXPLAINED, MOST_COMPONENTS = 0.999, 30
+COMPARED_SHARE, MOST_COMPARED = 0.999, 30
 
 
 def curve_kernels(X: Any, encoder: TableEncoder | None, lengths: Sequence[float]) -> list[list[Kernel]]:
@@ -44,7 +47,10 @@ def curve_kernels(X: Any, encoder: TableEncoder | None, lengths: Sequence[float]
     plain = [_l2(X, *part) for part in parts]
     families = [_joined(X, parts, plain, lengths)]
     for change in (_with_derivative, _components):
-        blocks = [one if part[1] is None else change(X, *part) for part, one in zip(parts, plain, strict=True)]
+        blocks = [
+            one if curve is None else change(X, columns, curve)
+            for (columns, curve), one in zip(parts, plain, strict=True)
+        ]
         families.append(_joined(X, parts, blocks, lengths))
     families.append(_integral(X, parts, plain, lengths))
     if len(parts) > 1:
@@ -55,13 +61,15 @@ def curve_kernels(X: Any, encoder: TableEncoder | None, lengths: Sequence[float]
     return families
 
 
-def _parts(encoder: TableEncoder | None) -> list[tuple[np.ndarray, CurveColumn | None]]:
+def _parts(encoder: TableEncoder | None) -> list[Part]:
     """Return the encoded columns of each curve, and of all that is none."""
     if encoder is None:
         return []
     ends = np.cumsum(encoder.widths_)
     places = [np.arange(end - width, end) for end, width in zip(ends, encoder.widths_, strict=True)]
-    curves = [(own, each) for own, each in zip(places, encoder.columns_, strict=True) if isinstance(each, CurveColumn)]
+    curves: list[Part] = [
+        (own, each) for own, each in zip(places, encoder.columns_, strict=True) if isinstance(each, CurveColumn)
+    ]
     others = [own for own, each in zip(places, encoder.columns_, strict=True) if not isinstance(each, CurveColumn)]
     scalars = np.concatenate([np.zeros(0, dtype=int), *others])
     return [*curves, (scalars, None)] if len(scalars) else curves
@@ -91,7 +99,7 @@ def _components(X: np.ndarray, columns: np.ndarray, curve: CurveColumn) -> np.nd
     centred = X[:, columns] - X[:, columns].mean(axis=0)
     _, sizes, directions = np.linalg.svd(centred * root, full_matrices=False)
     shares = np.cumsum(sizes**2)
-    keep = min(1 + int(np.searchsorted(shares, EXPLAINED * shares[-1])), MOST_COMPONENTS, len(sizes))
+    keep = min(1 + int(np.searchsorted(shares, COMPARED_SHARE * shares[-1])), MOST_COMPARED, len(sizes))
     keep = int(np.sum(sizes[:keep] > 0))
     if keep == 0:
         return _l2(X, columns, curve)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import ColumnLayout
 from mercer.preprocessing import TableEncoder
@@ -24,8 +25,8 @@ def encode_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndar
     if estimator.__sklearn_tags__().input_tags.pairwise:
         if isinstance(X, CurveTable):
             raise UnsupportedError(
-                f"{type(estimator).__name__}: with kernel='precomputed' X is a Gram matrix; got curves. Pass the values "
-                "of the kernel, or another kernel."
+                f"{type(estimator).__name__}: with kernel='precomputed' X is a Gram matrix; got curves. Pass the "
+                "values of the kernel, or another kernel."
             )
         return None, None
     if not is_table(X) or 0 in X.shape or not needs_encoding(X):

@@ -124,5 +124,6 @@ def _strange(name: Any, found: str) -> DataError:
     hint = "Complex data not supported. " if "complex" in found else ""
     return DataError(
         f"Column {name!r} holds {found}. {hint}What is read are numbers, booleans, text, categories, dates, "
-        "durations and curves, tuples (points, values), and missing cells of all of them; turn it into one of these, or leave it out."
+        "durations and curves, tuples (points, values), and missing cells of all of them; turn it into one of these, "
+        "or leave it out."
     )

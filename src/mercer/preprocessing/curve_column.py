@@ -22,7 +22,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 #: points of the grid where curves have too many points of their own
 GRID_POINTS = 51
 #: scores have this share of the variance of the curves, and are no more than that
-EXPLAINED, MOST_SCORES = 0.99, 10
+SCORED_SHARE, MOST_SCORES = 0.99, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def _components(curves: np.ndarray, weight: np.ndarray, weights: np.ndarray) -> 
     total = np.sum(sizes**2)
     if total == 0:
         return np.zeros((len(root), 1))
-    r = min(1 + int(np.searchsorted(np.cumsum(sizes**2), EXPLAINED * total)), MOST_SCORES, len(sizes))
+    r = min(1 + int(np.searchsorted(np.cumsum(sizes**2), SCORED_SHARE * total)), MOST_SCORES, len(sizes))
     directions = directions[:r]
     signs = np.sign(directions[np.arange(r), np.argmax(np.abs(directions), axis=1)])
     return (signs[:, None] * directions * root).T

@@ -23,7 +23,7 @@ def is_pairs(X: Any) -> bool:
 
 
 def _is_pair(one: Any) -> bool:
-    return isinstance(one, tuple) and len(one) == 2 and all(np.ndim(part) >= 1 for part in one)
+    return isinstance(one, tuple) and len(one) == 2 and np.ndim(one[0]) in (1, 2) and np.ndim(one[1]) == 1
 
 
 def on_grid(points: Any, values: Any) -> list[tuple[Any, Any]]:
@@ -47,15 +47,19 @@ def read_pair(cell: Any, where: str) -> tuple[np.ndarray, np.ndarray]:
     if cell is None:
         return np.zeros(0), np.zeros(0)
     if not _is_pair(cell):
-        raise DataError(f"{where}: a curve is a tuple (points, values) of two arrays; got {type(cell).__name__}.")
+        raise DataError(
+            f"{where}: a curve is a tuple (points, values), of as many values as points; got {type(cell).__name__} "
+            f"with parts of shape {[np.shape(part) for part in cell]}. Components of a function with values in R^p are "
+            "curves of their own."
+        )
     try:
         points, values = (np.asarray(part, dtype=float) for part in cell)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: points and values must hold numbers: {str(error).rstrip('.')}.") from error
-    if values.ndim != 1 or points.ndim > 2 or len(points) != len(values):
+    if len(points) != len(values):
         raise DataError(
             f"{where}: points have shape {points.shape} and values {values.shape}; a curve needs as many values as "
-            "points. Components of a function with values in R^p are curves of their own."
+            "points."
         )
     there = ~np.isnan(values)
     if not there.all():

@@ -19,11 +19,11 @@ Pair = tuple[np.ndarray, np.ndarray]
 #: splines that curves are made of, where observations are enough
 MOST_SPLINES = 15
 #: curves that the smooth covariance before any data counts as, and its length in lengths of the domain
-PRIOR_CURVES, PRIOR_LENGTH = 4.0, 0.15
+WORTH_CURVES, PRIOR_LENGTH = 4.0, 0.15
 #: variance of the mean curve before any data, in units of that of the values
 MEAN_VARIANCE = 100.0
 #: steps of expectation and maximisation, and the relative change of the noise and of the covariance that ends them
-MOST_STEPS, SETTLED = 100, 1e-3
+MOST_ROUNDS, SETTLED = 100, 1e-3
 #: noise below this share of the variance of the values is rounding
 LEAST_NOISE = 1e-6
 
@@ -37,8 +37,8 @@ class CurvePopulation(Stateful):
 
         E[x(t) | x(t₁), …, x(t_k)] = φ(t)·m + r(t)ᵀ(ΦCΦᵀ + σ²R)⁻¹(x − Φm),    r(t) = ΦCφ(t) + σ²ρ(t),
 
-    the principal-component analysis through conditional expectation of functional data. ``length`` says what e is: 0 for
-    noise, R = I and ρ = 0, which is smoothed away; otherwise a detail of the curve with covariance
+    the principal-component analysis through conditional expectation of functional data. ``length`` says what e is: 0
+    for noise, R = I and ρ = 0, which is smoothed away; otherwise a detail of the curve with covariance
     exp(−|s − t|/length), so that curves pass through what was observed.
 
     Attributes
@@ -59,11 +59,13 @@ class CurvePopulation(Stateful):
 
     @classmethod
     def learn(cls, curves: Sequence[Pair], weight: np.ndarray, length: float) -> CurvePopulation:
-        """Learn from (points, values) pairs and their positive weights; one point at least, two of them different."""
+        """Learn from (points, values) pairs, at two different points at least, and their positive weights."""
         points = np.concatenate([pair[0] for pair in curves])
         values = np.concatenate([pair[1] for pair in curves])
         knots = _knots(points)
-        centre, scale = float(values.mean()), float(values.std()) or 1.0
+        shares = np.repeat(weight, [len(pair[0]) for pair in curves])
+        centre = float(np.average(values, weights=shares))
+        scale = float(np.sqrt(np.average((values - centre) ** 2, weights=shares))) or 1.0
         mean, covariance, variance = _maximise(_Statistics.of(curves, weight, knots, centre, scale), _prior(knots))
         return cls(knots, centre + scale * mean, scale**2 * covariance, scale**2 * variance, float(length))
 
@@ -146,7 +148,8 @@ class _Statistics(NamedTuple):
     def of(cls, curves: Sequence[Pair], weight: np.ndarray, knots: np.ndarray, centre: float, scale: float):
         """Return those of standardised curves."""
         n, size = len(curves), len(knots) - 4
-        grams, which, products, squares = [], np.zeros(n, dtype=int), np.zeros((n, size)), np.zeros(n)
+        grams: list[np.ndarray] = []
+        which, products, squares = np.zeros(n, dtype=int), np.zeros((n, size)), np.zeros(n)
         for points, stacked, rows in by_points(curves):
             design, values = _splines(knots, points), (stacked - centre) / scale
             which[rows], products[rows], squares[rows] = len(grams), values @ design, np.sum(values**2, axis=1)
@@ -160,7 +163,7 @@ def _maximise(seen: _Statistics, prior: np.ndarray) -> tuple[np.ndarray, np.ndar
     shares = np.bincount(seen.which, weights=weight)
     mean, covariance, variance = np.zeros(len(prior)), prior, 0.1
     flat = np.linalg.inv(prior) / MEAN_VARIANCE
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_ROUNDS):
         inverse, before = np.linalg.inv(covariance), (covariance, variance)
         # given its values, c of a curve is normal with a covariance of its points and a mean of its own
         within = np.linalg.inv(inverse + seen.grams / variance)
@@ -172,7 +175,7 @@ def _maximise(seen: _Statistics, prior: np.ndarray) -> tuple[np.ndarray, np.ndar
         mean = np.linalg.solve(total * inverse + flat, inverse @ (weight @ found))
         off = found - mean
         covariance = off.T @ (weight[:, None] * off) + np.einsum("p,pjk->jk", shares, within)
-        covariance = (covariance + covariance.T + 2 * PRIOR_CURVES * prior) / (2 * (total + PRIOR_CURVES))
+        covariance = (covariance + covariance.T + 2 * WORTH_CURVES * prior) / (2 * (total + WORTH_CURVES))
         change = np.linalg.norm(covariance - before[0]) / np.linalg.norm(covariance)
         if change < SETTLED and abs(variance - before[1]) < SETTLED * variance:
             break

@@ -19,9 +19,9 @@ __all__ = ["CurveTable", "as_table", "note_columns"]
 class CurveTable:
     """Parts side by side, of which some are curves: what estimators and :class:`TableEncoder` take as X.
 
-    A list of parts, ``fit([curves, scalars], y)``, means the same to the estimators of mercer. Tools that take some rows
-    of X, such as ``cross_val_score`` or ``GridSearchCV``, would take parts of a list for rows: they need this table, or a
-    data frame with a column of curves.
+    A list of parts, ``fit([curves, scalars], y)``, means the same to the estimators of mercer. Tools that take some
+    rows of X, such as ``cross_val_score`` or ``GridSearchCV``, would take parts of a list for rows: they need this
+    table, or a data frame with a column of curves.
 
     Parameters
     ----------

@@ -9,11 +9,9 @@ import numpy as np
 
 from mercer.exceptions import DataError
 from mercer.preprocessing.cells import as_objects, is_table, read_column, take_column
+from mercer.preprocessing.columns import DAY
 
 __all__ = ["LongCurves", "curves_from_long"]
-
-#: microseconds of a day, in which dates and durations are counted
-DAY = 86_400e6
 
 
 class LongCurves(NamedTuple):
@@ -42,8 +40,8 @@ def curves_from_long(frame: Any, *, id: Any, t: Any, value: Any, ids: Sequence[A
         Whose curve it is, where it was observed, and what; a list of names as ``value`` means curves in R^p. Dates
         count in days since 1970, durations in days.
     ids : sequence, optional
-        Which curves, in which order, for instance that of the rows of a table of scalars. By default all of them, in the
-        order of their first rows.
+        Which curves, in which order, for instance that of the rows of a table of scalars. By default all of them, in
+        the order of their first rows.
 
     Returns
     -------
@@ -71,7 +69,9 @@ def curves_from_long(frame: Any, *, id: Any, t: Any, value: Any, ids: Sequence[A
             raise DataError(f"curves_from_long: column {id!r} has no value in row {row}, so that it is nobody's.")
         rows.setdefault(owner, []).append(row)
     if np.isnan(points).any():
-        raise DataError(f"curves_from_long: column {t!r} has no value in row {int(np.flatnonzero(np.isnan(points))[0])}.")
+        raise DataError(
+            f"curves_from_long: column {t!r} has no value in row {int(np.flatnonzero(np.isnan(points))[0])}."
+        )
     asked = list(rows) if ids is None else as_objects(np.asarray(ids, dtype=object))
     seen = ~np.isnan(values).any(axis=1)
 
@@ -86,7 +86,9 @@ def curves_from_long(frame: Any, *, id: Any, t: Any, value: Any, ids: Sequence[A
 def _column(frame: Any, name: Any) -> Any:
     names = list(frame.columns)
     if name not in names:
-        raise DataError(f"curves_from_long: the frame has no column {name!r}; it has {', '.join(map(repr, names[:20]))}.")
+        raise DataError(
+            f"curves_from_long: the frame has no column {name!r}; it has {', '.join(map(repr, names[:20]))}."
+        )
     return take_column(frame, names.index(name))
 
 

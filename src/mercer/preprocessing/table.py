@@ -46,9 +46,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     the training cells, and, if cells were missing in training, a further column says where. A category
     that was never seen has no indicator: all are 0. A column without any value in the training rows is left out.
 
-    Curves are tuples (points, values), or a column of scikit-fda's; see :class:`CurveTable` for tables of curves without
-    a data frame. Each may have points of its own, and holes: the curve on the grid is its conditional expectation, given
-    what was observed, in a population that is learned from the training curves.
+    Curves are tuples (points, values), or a column of scikit-fda's; see :class:`CurveTable` for tables of curves
+    without a data frame. Each may have points of its own, and holes: the curve on the grid is its conditional
+    expectation, given what was observed, in a population that is learned from the training curves.
 
     The estimators of mercer do this by themselves with data frames that need it (their ``encoder_``). As the first
     step of a Pipeline it takes arrays with missing cells, too, or another ``max_categories``.
