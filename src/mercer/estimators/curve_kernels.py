@@ -29,14 +29,14 @@ COMPARED_SHARE, MOST_COMPARED = 0.999, 30
 def curve_kernels(X: Any, encoder: TableEncoder | None, lengths: Sequence[float]) -> list[list[Kernel]]:
     """Return families of kernels, each of falling length, for a table with columns of curves; none for others.
 
-    Parts of the table are its curves, each one by itself, and its other columns together; in each family but the
-    first the parts have the same mean square distance. Curves are compared
+    Parts of the table are its curves, each one by itself, and its other columns together; all have the same mean square
+    distance. Curves are compared
 
     - by values, standardised at each point, as the columns of any table: that is the default, and not returned here;
     - in L², exp(−γ‖x − z‖²);
+    - by the integral kernel ∫ exp(−γ(x(t) − z(t))²) dt, times a Gaussian of what is no curve;
     - in L² with their derivatives, ‖x − z‖² + ρ‖x' − z'‖², both terms alike in mean;
     - by scores of principal components, each divided by the root of its standard deviation;
-    - by the integral kernel ∫ exp(−γ(x(t) − z(t))²) dt, times a Gaussian of what is no curve;
 
     and where there are several parts, in L² with one of them that matters more, and as a sum over parts.
     """
@@ -45,14 +45,13 @@ def curve_kernels(X: Any, encoder: TableEncoder | None, lengths: Sequence[float]
         return []
     X = to_numpy(X).astype(float)
     plain = [_l2(X, *part) for part in parts]
-    families = [_joined(X, parts, plain, lengths)]
+    families = [_joined(X, parts, plain, lengths), _integral(X, parts, plain, lengths)]
     for change in (_with_derivative, _components):
         blocks = [
             one if curve is None else change(X, columns, curve)
             for (columns, curve), one in zip(parts, plain, strict=True)
         ]
         families.append(_joined(X, parts, blocks, lengths))
-    families.append(_integral(X, parts, plain, lengths))
     if len(parts) > 1:
         for k in range(len(parts)):
             heavy = [np.sqrt(EMPHASIS) * one if j == k else one for j, one in enumerate(plain)]

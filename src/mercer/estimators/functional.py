@@ -78,10 +78,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     kernel : Kernel, str, callable or Decomposable, default=None
         k_X. By default a Gaussian with one scale per column, whose length, the median distance times 32, 8, 2, 1 or
         0.5, predicts left-out curves best in ridge regression, a shorter one by 2/n at least; columns get scales by
-        evidence where that predicts them better (see Notes). Units of columns do not matter. For
-        inputs that are functions, see :class:`~mercer.kernels.IntegralGaussian` and
-        :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
-        ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
+        evidence where that predicts them better (see Notes). Units of columns do not matter. For inputs that are
+        curves (see :meth:`fit`), kernels on functions are among the candidates: of L² distances, with derivatives or
+        without, of principal components, integral ones, and scales of parts; each has to be better by 2/n. Or the
+        whole of K, ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or a half to a sixteenth of it, or
         a sum of a long and a short one, predicts left-out curves best in ridge regression, among those that are no
@@ -135,7 +135,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         are ``encoder_.get_feature_names_out()``.
     relevance_ : array of shape (n_columns,) or None
         The share of each column in the scales of ``kernel_``, in standard deviations; it sums to 1. Equal shares where
-        equal scales predict better; None where no scales are learned.
+        equal scales predict better; None where no scales are learned, or the kernel is none of single columns.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
@@ -329,9 +329,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Inputs, sampled functions included; columns of a data frame may hold text, categories, dates and missing
-            cells. A Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features), or curves
+            Inputs; columns of a data frame may hold text, categories, dates, curves and missing cells. Curves are a
+            list of (points, values), with NaN or without, or scikit-fda's; ``[curves, scalars]`` are parts side by
+            side, and so is a :class:`~mercer.preprocessing.CurveTable`. A Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples, m) or (n_samples, m, p), or list of (points, values[, weights])
             Curves on ``grid``, NaN where they were not observed; or for each curve the points at which it was observed,
             values of shape (m_i,) or (m_i, p), and weights if they are not 1/m_i each.
