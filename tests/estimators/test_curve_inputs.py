@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -54,8 +55,16 @@ def test_every_estimator_takes_curves_and_scalars(name):
     copied = pickle.loads(pickle.dumps(estimator))
     for new in (TABLE[:5], {"wave": PAIRS[:5], "age": AGE[:5]}, pd.DataFrame({"wave": PAIRS[:5], "age": AGE[:5]})):
         np.testing.assert_array_equal(copied.predict(new), expected)
-    parts = estimator.fit([PAIRS, AGE], y)
-    np.testing.assert_allclose(parts.predict([PAIRS[:5], AGE[:5]]), expected)
+    np.testing.assert_array_equal(copied.predict([PAIRS[:5], AGE[:5]]), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name not in ("costs", "curves, tuned")])
+def test_a_list_of_parts_is_a_table(name):
+    estimator, y = ESTIMATORS[name]
+    few = None if y is None else y[:25]
+    expected = clone(estimator).fit(TABLE[:25], few).predict(TABLE[:5])
+    found = clone(estimator).fit([PAIRS[:25], AGE[:25]], few).predict([PAIRS[:5], AGE[:5]])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_values_for_kernels_on_functions_and_scores_for_tables():
@@ -111,11 +120,11 @@ def test_a_long_frame_from_end_to_end():
 
 
 def test_tools_of_scikit_learn():
-    model = FunctionalRegressor(grid=GRID, alpha=1e-3)
+    model = FunctionalRegressor(Gaussian("standardized"), grid=GRID, alpha=1e-3)
     frame = pd.DataFrame({"wave": PAIRS, "age": AGE})
-    expected = cross_val_score(model, TABLE, OUTPUTS, cv=3)
-    np.testing.assert_allclose(cross_val_score(model, frame, OUTPUTS, cv=3), expected)
-    assert cross_val_score(model, PAIRS, OUTPUTS, cv=3).shape == (3,)
+    expected = cross_val_score(model, TABLE, OUTPUTS, cv=2)
+    np.testing.assert_allclose(cross_val_score(model, frame, OUTPUTS, cv=2), expected)
+    assert cross_val_score(model, PAIRS, OUTPUTS, cv=2).shape == (2,)
     search = GridSearchCV(model, {"alpha": [1e-3, 1.0]}, cv=2).fit(TABLE, OUTPUTS)
     assert search.best_params_ == {"alpha": 1e-3}
     scores = make_pipeline(TableEncoder(), KernelQuantileRegressor()).fit(TABLE, NUMBER)

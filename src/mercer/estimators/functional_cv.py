@@ -57,8 +57,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
     ----------
     kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_X, smooth ones first; by default Gaussians with one scale per column and the lengths 32, 8,
-        2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear, and for inputs that are curves
-        Gaussians of the L² distance, too. Bandwidths such as "median" become numbers once, from all rows.
+        2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear, and for inputs that are
+        curves Gaussians of the L² distance, too. Bandwidths such as "median" become numbers once, from all rows.
     output_kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_Θ, smooth ones first; by default those of FunctionalRegressor. One that is worse at left-out
         points than straight lines is taken only if all are.

@@ -21,8 +21,10 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 #: points of the grid where curves have too many points of their own
 GRID_POINTS = 51
-#: scores have this share of the variance of the curves, and are no more than that
-SCORED_SHARE, MOST_SCORES = 0.99, 10
+#: scores have this share of the variance of the curves: what matters, as in spectra, may be a thousandth of it
+SCORED_SHARE = 0.99999
+#: but no more of them than that, or than a tenth of the curves, three at least
+MOST_SCORES, SCORES_PER_CURVE, FEWEST_SCORES = 15, 0.1, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,8 @@ def _components(curves: np.ndarray, weight: np.ndarray, weights: np.ndarray) -> 
     total = np.sum(sizes**2)
     if total == 0:
         return np.zeros((len(root), 1))
-    r = min(1 + int(np.searchsorted(np.cumsum(sizes**2), SCORED_SHARE * total)), MOST_SCORES, len(sizes))
+    most = min(MOST_SCORES, max(FEWEST_SCORES, int(SCORES_PER_CURVE * len(curves))), len(sizes))
+    r = min(1 + int(np.searchsorted(np.cumsum(sizes**2), SCORED_SHARE * total)), most)
     directions = directions[:r]
     signs = np.sign(directions[np.arange(r), np.argmax(np.abs(directions), axis=1)])
     return (signs[:, None] * directions * root).T

@@ -38,7 +38,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                         frequent ones have one each, and all others share one
     dates               days since the first of the training rows
     durations           days
-    curves              scores of their principal components, as many as have 99 % of the variance, ten at most, or
+    curves              scores of their leading principal components, a tenth as many as curves, but from 3 to 15, or
                         their values on one grid (see ``curves``)
     ==================  ==============================================================================================
 
