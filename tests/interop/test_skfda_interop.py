@@ -151,15 +151,54 @@ def test_input_functions(skfda):
     np.testing.assert_array_equal(model.predict(inputs[:3]), plain.predict(values[:3]))
     np.testing.assert_array_equal(model.predict(values[:3]), plain.predict(values[:3]))
     assert model.score(inputs, CURVES) == plain.score(values, CURVES)
-    with pytest.raises(MercerError, match="another grid than those of the fit"):
-        model.predict(skfda.FDataGrid(values, 2 * t))
-    with pytest.raises(MercerError, match="another grid than those of the fit"):
-        model.predict(skfda.FDataGrid(values[:, :7], t[:7]))
-    in_basis = inputs.to_basis(skfda.representation.basis.FourierBasis((0, 1), n_basis=5))
-    with pytest.raises(MercerError, match=r"must be an FDataGrid.*to_grid"):
-        FunctionalRegressor(grid=GRID).fit(in_basis, CURVES)
+    with pytest.raises(MercerError, match=r"observed from 2 to 3, the curves of the fit from 0 to 1"):
+        model.predict(skfda.FDataGrid(values, 2 + t))
+    # on another grid, in a basis, and where they were observed: evaluated on the grid of the fit
+    fine = np.linspace(0, 1, 60)
+    other = skfda.FDataGrid(np.sin(fine * (1 + 4 * X[:, :1])), fine)
+    np.testing.assert_allclose(model.predict(other), plain.predict(values), atol=0.02)
+    in_basis = inputs.to_basis(skfda.representation.basis.BSplineBasis((0, 1), n_basis=8))
+    np.testing.assert_allclose(model.predict(in_basis), plain.predict(values), atol=0.02)
+    assert FunctionalRegressor(grid=GRID).fit(in_basis, CURVES).score(in_basis, CURVES) > 0.8
+    irregular = skfda.FDataIrregular(np.arange(N) * 15, np.tile(t, N), values.ravel())
+    np.testing.assert_array_equal(model.predict(irregular), plain.predict(values))
+    np.testing.assert_array_equal(
+        FunctionalRegressor(grid=GRID).fit(irregular, CURVES).predict(irregular),
+        FunctionalRegressor(grid=GRID).fit(inputs, CURVES).predict(inputs),
+    )
     both = FunctionalRegressor(kernel).fit(inputs, skfda.FDataGrid(CURVES, GRID))
     assert isinstance(both.predict(inputs), skfda.FDataGrid)
+
+
+def test_input_functions_with_holes_and_scalars(skfda):
+    import pandas as pd
+
+    from mercer import KernelQuantileRegressor
+
+    t = np.linspace(0, 1, 15)
+    values = np.sin(t * (1 + 4 * X[:, :1]))
+    holes = np.where(RNG.random(values.shape) < 0.2, np.nan, values)
+    inputs = skfda.FDataGrid(holes, t)
+    pairs = FunctionalRegressor(grid=GRID).fit([[(t, row) for row in holes], X[:, 1]], CURVES)
+    for table in ([inputs, X[:, 1]], pd.DataFrame({"wave": inputs, "x": X[:, 1]})):
+        model = FunctionalRegressor(grid=GRID).fit(table, CURVES)
+        np.testing.assert_array_equal(model.predict(table), pairs.predict([[(t, row) for row in holes], X[:, 1]]))
+    assert KernelQuantileRegressor().fit(table, CURVES[:, 0]).score(table, CURVES[:, 0]) > 0.5
+
+
+def test_input_functions_with_several_components_and_surfaces(skfda):
+    t = np.linspace(0, 1, 6)
+    values = np.stack([np.sin(t + X[:, :1]), np.cos(t + X[:, 1:])], axis=2)
+    inputs = skfda.FDataGrid(values, t, coordinate_names=["hip", "knee"])
+    model = FunctionalRegressor(grid=GRID).fit(inputs, CURVES)
+    assert model.feature_names_in_.tolist() == ["hip", "knee"]
+    np.testing.assert_array_equal(model.X_fit_, np.hstack([values[:, :, 0], values[:, :, 1]]))
+    surfaces = skfda.FDataGrid(values[:, :, :, None], [t, [0.0, 1.0]])
+    model = FunctionalRegressor(grid=GRID).fit(surfaces, CURVES)
+    np.testing.assert_array_equal(model.X_fit_, values.reshape(N, -1))
+    assert model.score(surfaces, CURVES) > 0.8
+    with pytest.raises(MercerError, match="Evaluate them there first"):
+        model.predict(skfda.FDataGrid(values[:, :3, :, None], [t[:3], [0.0, 1.0]]))
 
 
 @pytest.mark.parametrize("name", ["FourierBasis", "BSplineBasis", "MonomialBasis"])

@@ -20,6 +20,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.delegation import weight_parameter
 from mercer.estimators.validation import _own_errors
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.preprocessing.curve_table import as_table
 
 __all__ = ["SCORE_ENTRIES", "CalibrationRows", "check_rows", "take_rows_of"]
 
@@ -145,7 +146,7 @@ class CalibrationRows:
     def _inputs(self, X, columns: np.ndarray | None) -> Any:
         """Return X, of a Gram matrix the columns that belong to the rows that a model was fitted on."""
         if columns is None:
-            return X
+            return as_table(X)
         gram = np.asarray(to_numpy(X))
         if gram.ndim != 2 or gram.shape[1] != self.n_features_in_:
             raise DataError(

@@ -43,6 +43,11 @@ class CertifiedEstimator(BaseEstimator):
         """Return k_X as it was given; several where a subclass chooses among them."""
         return [self.kernel]
 
+    @property
+    def _curves_become(self) -> str:
+        """What input curves become: scores, for the default of tables, or values on a grid for a kernel of the user."""
+        return "scores" if all(kernel is None for kernel in self._input_kernels()) else "values"
+
     def _check_settings(self) -> None:
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
         if self.max_iter is not None:

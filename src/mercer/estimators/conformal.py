@@ -29,6 +29,7 @@ from mercer.estimators.validation import _own_errors, read_weight
 from mercer.exceptions import DataError, ExtrapolationWarning, parameter_error
 from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
+from mercer.preprocessing.curve_table import as_table
 from mercer.quantile_function import QuantileFunction, check_levels
 
 __all__ = ["ConformalQuantileRegressor"]
@@ -168,6 +169,7 @@ class ConformalQuantileRegressor(CalibrationRows, RegressorMixin, MetaEstimatorM
         self : ConformalQuantileRegressor
         """
         self._check_settings()
+        X = as_table(X)
         check_rows(X)
         with _own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
@@ -350,6 +352,7 @@ def _ranked(curves: list, scores: list, ranks: list[int], move: Callable[[Any, A
 
 def _prepare(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X with rows that can be taken, for the base estimator to judge, and y as floats of shape (n,)."""
+    X = as_table(X)
     check_rows(X)
     with _own_errors("y"):
         y = column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)

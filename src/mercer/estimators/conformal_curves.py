@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.calibration_rows import SCORE_ENTRIES, CalibrationRows, check_rows, take_rows_of
-from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.conversion import open_curves
 from mercer.estimators.delegation import offers, reach, reach_attribute
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.grid_curves import check_rows_observed
@@ -26,6 +26,7 @@ from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.validation import _own_errors, as_points, check_range, read_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.preprocessing.curve_table import as_table
 
 __all__ = ["ConformalFunctionalRegressor"]
 
@@ -180,7 +181,7 @@ class ConformalFunctionalRegressor(
         self : ConformalFunctionalRegressor
         """
         self._check_settings()
-        X = open_inputs(X)[0]
+        X = as_table(X)
         check_rows(X)
         with _own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
@@ -222,7 +223,7 @@ class ConformalFunctionalRegressor(
         self._check_settings()
         check_is_fitted(self)
         self._check_one_model()
-        X, curves, _ = self._read(open_inputs(X)[0], y)
+        X, curves, _ = self._read(X, y)
         curves.check_observed(type(self).__name__, None)
         return self._store([self._inputs(X, self.columns_[0])], [self._alike(curves.outputs)])
 
@@ -240,6 +241,7 @@ class ConformalFunctionalRegressor(
         """Return X with rows that can be taken, the curves, and the form in which another library gave them."""
         opened, _, form = open_curves(self, y, None)
         curves = _Curves(read_outputs(self, opened, None, np.zeros(0)), None if form is None else y)
+        X = as_table(X)
         check_rows(X)
         with _own_errors("X"):
             (X,) = indexable(X)
@@ -347,7 +349,7 @@ class ConformalFunctionalRegressor(
         Shape (n_samples, m), or (n_samples, m, p) for curves in R^p, on ``grid_``.
         """
         check_is_fitted(self)
-        values = np.mean(self._all_predicted(open_inputs(X)[0]), axis=0)
+        values = np.mean(self._all_predicted(X), axis=0)
         shaped = self.layout_.shaped(values, values.shape[1] // self.layout_.n_components)
         return shaped if self.output_form_ is None else self.output_form_.close(shaped, self.grid_)
 
@@ -366,7 +368,7 @@ class ConformalFunctionalRegressor(
         """
         check_is_fitted(self)
         points = self._checked_points(points, extrapolate)
-        return self._shape_at(np.mean(self._all_predicted(open_inputs(X)[0], points), axis=0), len(points))
+        return self._shape_at(np.mean(self._all_predicted(X, points), axis=0), len(points))
 
     def prediction_band(self, X, coverage=0.9, kind="simultaneous", points=None, *, extrapolate=False):
         """Return bands that a new curve stays in with probability ``coverage`` at least.
@@ -393,7 +395,6 @@ class ConformalFunctionalRegressor(
         check_number(self, "coverage", coverage, low=0, high=1, hint="It is a probability: 0.9, not 90.")
         if not (isinstance(kind, str) and kind in ("simultaneous", "pointwise")):
             raise parameter_error(self, "kind", kind, "'simultaneous' or 'pointwise'")
-        X = open_inputs(X)[0]
         at = None if points is None else self._checked_points(points, extrapolate)
         band = self._simultaneous(X, coverage, at) if kind == "simultaneous" else self._pointwise(X, coverage, at)
         if at is None:
@@ -408,7 +409,7 @@ class ConformalFunctionalRegressor(
         sums over columns.
         """
         check_is_fitted(self)
-        X, curves, _ = self._read(open_inputs(X)[0], y)
+        X, curves, _ = self._read(X, y)
         outputs = self._alike(curves.outputs)
         outputs = self._weighted(outputs) if outputs.on_grid else outputs
         residuals = [

@@ -15,6 +15,7 @@ from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.delegation import weight_parameter
 from mercer.estimators.validation import _own_errors, read_weight, validate_labels
 from mercer.exceptions import DataError, parameter_error
+from mercer.preprocessing.curve_table import as_table
 
 __all__ = ["CostMatrixClassifier"]
 
@@ -103,7 +104,7 @@ class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not hasattr(self._base(), "predict_proba"):
             hint = "CostSensitiveClassifier() has it, also as the last step of a Pipeline."
             raise parameter_error(self, "estimator", self.estimator, "a classifier with predict_proba", hint)
-        labels = validate_labels(self, y)
+        labels, X = validate_labels(self, y), as_table(X)
         with _own_errors("X and y"):
             validate_data(self, X, labels, skip_check_array=True)
         weight = None if sample_weight is None else read_weight(sample_weight, labels)

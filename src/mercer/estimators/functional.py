@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
-from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.conversion import open_curves
+from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
@@ -44,7 +45,7 @@ from mercer.estimators.validation import (
     validate_weight,
 )
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import eigh_fits
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.magnitudes import check_alpha
@@ -77,10 +78,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     kernel : Kernel, str, callable or Decomposable, default=None
         k_X. By default a Gaussian with one scale per column, whose length, the median distance times 32, 8, 2, 1 or
         0.5, predicts left-out curves best in ridge regression, a shorter one by 2/n at least; columns get scales by
-        evidence where that predicts them better (see Notes). Units of columns do not matter. For
-        inputs that are functions, see :class:`~mercer.kernels.IntegralGaussian` and
-        :class:`~mercer.kernels.FunctionalGaussian`. Or the whole of K,
-        ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
+        evidence where that predicts them better (see Notes). Units of columns do not matter. For inputs that are
+        curves (see :meth:`fit`), kernels on functions are among the candidates: of L² distances, with derivatives or
+        without, of principal components, integral ones, and scales of parts; each has to be better by 4/n. Or the
+        whole of K, ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or a half to a sixteenth of it, or
         a sum of a long and a short one, predicts left-out curves best in ridge regression, among those that are no
@@ -134,7 +135,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         are ``encoder_.get_feature_names_out()``.
     relevance_ : array of shape (n_columns,) or None
         The share of each column in the scales of ``kernel_``, in standard deviations; it sums to 1. Equal shares where
-        equal scales predict better; None where no scales are learned.
+        equal scales predict better; None where no scales are learned, or the kernel is none of single columns.
     dual_coef_ : array of shape (n_rows, m·p) or (n_observations, p)
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
@@ -153,8 +154,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         between the nodes (``located``) or columns of Y are mere numbers.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
-    input_form_, output_form_ : object or None
-        How data of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
+    output_form_ : object or None
+        How curves of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
     grid_ : array of shape (m,) or (m, d)
         Where :meth:`predict` evaluates.
     alpha_, loss_, kernel_, output_kernel_ : float, Loss, Kernel, Kernel
@@ -241,6 +242,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
     # -- what the parameters mean ------------------------------------------------------------------------------
 
+    _curves_become = "values"  # kernels on functions are among the candidates
+
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.mean_curve not in ("smooth", "free"):
@@ -326,9 +329,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Inputs, sampled functions included; columns of a data frame may hold text, categories, dates and missing
-            cells. A Gram matrix with ``kernel="precomputed"``.
+        X : array-like or data frame of shape (n_samples, n_features), or curves
+            Inputs; columns of a data frame may hold text, categories, dates, curves and missing cells. Curves are a
+            list of (points, values), with NaN or without, or scikit-fda's; ``[curves, scalars]`` are parts side by
+            side, and so is a :class:`~mercer.preprocessing.CurveTable`. A Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples, m) or (n_samples, m, p), or list of (points, values[, weights])
             Curves on ``grid``, NaN where they were not observed; or for each curve the points at which it was observed,
             values of shape (m_i,) or (m_i, p), and weights if they are not 1/m_i each.
@@ -340,7 +344,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         self : FunctionalRegressor
         """
         self._check_settings()
-        (X, input_form), (y, grid, output_form) = open_inputs(X), open_curves(self, y, self.grid)
+        y, grid, output_form = open_curves(self, y, self.grid)
         X, keep, weight, columns = validate_rows(self, X, sample_weight)
         outputs = read_outputs(self, y, grid, X)
         sample = self._sample(X, outputs, keep, weight, columns)
@@ -358,9 +362,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         smooth = isinstance(centre, SmoothMean)
         self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns)
         self.kernel_ = chosen.kernel
-        self.input_form_, self.output_form_ = input_form, output_form
+        self.output_form_ = output_form
         self.measure_, self.loss_ = sample.measure, loss
-        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
+        told = self._learns(sample) and isinstance(chosen.kernel, Gaussian)
+        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if told else None
         self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
         self.intercept_ = centre.evaluate(sample.measure.points) if smooth else self.intercept_
         free = sample.outputs.intercept_function(self.intercept_) if sample.fit_intercept else None
@@ -404,9 +409,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             output_kernels = output_kernels[:1]
 
         learn = self._learned_kernels if self._learns(sample) else None
+        families = curve_kernels(sample.X, self.encoder_, FEW_LENGTHS) if default else []
 
         def choose(sample):
-            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn)
+            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
 
         settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
         if settled or not math.isfinite(loss.dual_bound):
@@ -543,9 +549,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         return 1 - error / variation if variation > rounding else float(error <= rounding)
 
     def _validated(self, X, method):
-        X, form = open_inputs(X)
-        if self.input_form_ is not None:
-            self.input_form_.check(self, form)
         return self._valid_inputs(X, method)
 
     def _evaluate(self, X, points):

@@ -12,12 +12,14 @@ from sklearn.model_selection import check_cv
 from mercer._params import check_number
 from mercer.backend import to_numpy
 from mercer.estimators.certified import is_pairwise, refuse_whole_kernel
+from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
+    FEW_LENGTHS,
     MANY_LENGTHS,
     Smoothness,
     carried,
@@ -55,8 +57,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
     ----------
     kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_X, smooth ones first; by default Gaussians with one scale per column and the lengths 32, 8,
-        2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear. Bandwidths such as "median"
-        become numbers once, from all rows.
+        2, 1, 0.5 and 0.25 times the median distance, the first of which are nearly linear, and for inputs that are
+        curves Gaussians of the L² distance, too. Bandwidths such as "median" become numbers once, from all rows.
     output_kernels : Kernel, str, callable or list of them, default=None
         Candidates for k_Θ, smooth ones first; by default those of FunctionalRegressor. One that is worse at left-out
         points than straight lines is taken only if all are.
@@ -209,7 +211,8 @@ class FunctionalRegressorCV(FunctionalRegressor):
 
     def _adapted_kernels(self, X) -> list[Kernel]:
         if self.kernels is None:
-            return default_kernels(X, MANY_LENGTHS)
+            curves = [kernel for family in curve_kernels(X, self.encoder_, FEW_LENGTHS)[:1] for kernel in family]
+            return [*default_kernels(X, MANY_LENGTHS), *curves]
         layout = column_layout(self)
         return [as_kernel(kernel, self, "kernels").locate(layout).adapt(X) for kernel in self._input_kernels()]
 

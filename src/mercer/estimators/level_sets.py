@@ -22,6 +22,7 @@ from mercer.interpolation import interpolation
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.measures import MeasureRule, Points
 from mercer.operator_valued import OperatorValuedKernel
+from mercer.preprocessing.curve_table import as_table
 from mercer.solvers import plan
 from mercer.solvers.level_sets import independent_levels
 
@@ -198,6 +199,11 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _curves_become(self) -> str:
+        """What input curves become: scores for the default kernel, or values on a grid for one of the user."""
+        return "scores" if self.kernel is None else "values"
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         given = isinstance(self.kernel, Kernel) and self.kernel.pairwise
@@ -301,6 +307,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         return self
 
     def _training_rows(self, X, sample_weight):
+        X = as_table(X)
         require_numpy(self, "Convert X with numpy.asarray.", X if is_foreign(X) else None)
         try:
             placeholder = np.zeros(_num_samples(X))

@@ -31,6 +31,7 @@ from mercer.losses import Pinball, as_loss
 from mercer.model_selection.choice import best_candidate, falls, most_regular_candidate, tabulate
 from mercer.model_selection.path import solve_path
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
+from mercer.preprocessing.curve_table import as_table
 from mercer.problems import DualProblem
 
 __all__ = ["KernelQuantileRegressorCV"]
@@ -312,6 +313,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         """
         self._check_settings()
         alphas, score = self._given_alphas(), self._score_function()
+        X = as_table(X)
         rows = validate_training(self, X, y, sample_weight)
         data = _Rows(rows.X, rows.y, rows.weight)
         folds = self._folds(X, y, sample_weight, groups)

@@ -45,6 +45,9 @@ FEW_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5)
 MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
 #: learned kernels have seen the curves: with n of them their error must be below 1 − 15/n of that of the others
 PRICE_OF_LEARNING = 15.0
+#: an input kernel of another kind than the default must be better by 4/n, as there are several kinds that may be so by
+#: chance
+PRICE_OF_KIND = 4.0
 #: an input kernel that is rougher than another one must be better by 2/n, as a parameter is in Akaike's criterion
 PRICE_OF_ROUGHNESS = 2.0
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
@@ -74,28 +77,37 @@ def choose_smoothness(
     alpha: float | None,
     loss: Loss,
     learn: Callable[[Sample], list[Kernel]] | None = None,
+    families: Sequence[Sequence[Kernel]] = (),
 ) -> Smoothness:
     """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
     Input kernels come from smooth to rough, and a rougher one must be better by 2/n. Of many rows, some at equal steps
     are used: 2 000 with a complete grid, of which 500 choose among input kernels, and 150 without one, where each λ
-    takes a solve, and candidates are fewer. ``learn`` makes further input kernels of the rows; with the best output
-    kernel of the others they must predict better by more than learning may pretend.
+    takes a solve, and candidates are fewer. ``families`` are input kernels of other kinds, each from smooth to rough;
+    with the best output kernel of the others they must be better by 4/n, one family after the other. ``learn`` makes
+    further input kernels of the rows, which must predict better by more than learning may pretend.
     """
     if len(kernels) == len(output_kernels) == 1 and alpha is not None:
         return Smoothness(kernels[0], output_kernels[0], alpha)
     if not sample.outputs.complete:
         kernels, output_kernels = kernels[::2], output_kernels[::2]
+        families = [family[::2] for family in families]
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
     sample = some_rows(sample, kernels[0].pairwise)
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
     errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
-    kernel, learned = kernels[i], [] if learn is None else learn(sample)
-    if learned:
-        theirs = smoothness_errors(few, learned, [output_kernels[j]], alphas[::2], loss)
-        if theirs.min() < (1 - PRICE_OF_LEARNING / len(few)) * errors[i, j, k]:
-            kernel, output_kernels = learned[smoothest(theirs)[0]], output_kernels[max(j - 1, 0) : j + 2]
+    kernel, error = kernels[i], float(errors[i, j, k])
+    candidates = [(family, PRICE_OF_KIND) for family in families]
+    for family, price in [*candidates, ([] if learn is None else learn(sample), PRICE_OF_LEARNING)]:
+        if len(family) == 0:
+            continue
+        theirs = smoothness_errors(few, family, [output_kernels[j]], alphas[::2], loss)
+        theirs = _without_needless_roughness(theirs, len(few))
+        if theirs.min() < (1 - price / len(few)) * error:
+            kernel, error = family[smoothest(theirs)[0]], float(theirs.min())
+    if kernel is not kernels[i]:
+        output_kernels = output_kernels[max(j - 1, 0) : j + 2]
     if kernel is not kernels[i] or len(few) < len(sample):
         errors = smoothness_errors(sample, [kernel], output_kernels, alphas, loss)
         _, j, k = carried(few, [kernel], output_kernels, alphas, errors)

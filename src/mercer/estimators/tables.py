@@ -1,40 +1,54 @@
-"""Data frames at the door of an estimator: text, categories, dates and missing cells become numbers."""
+"""Tables at the door of an estimator: text, categories, dates, curves and missing cells become numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
+from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import ColumnLayout
 from mercer.preprocessing import TableEncoder
 from mercer.preprocessing.cells import is_table, needs_encoding
+from mercer.preprocessing.curve_table import CurveTable, as_table, note_columns
 
 __all__ = ["column_layout", "encode_inputs", "encode_training"]
 
 
 def encode_training(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, TableEncoder | None]:
-    """Return a data frame that needs it as numbers, and its encoder; None twice for what is numbers already.
+    """Return a table that needs it as numbers, and its encoder; None twice for what is numbers already.
 
-    scikit-learn sets ``n_features_in_`` and ``feature_names_in_``, those of the data frame.
+    ``n_features_in_`` and ``feature_names_in_`` are set, those of the table. Curves become values on a grid where the
+    estimator has a kernel for them, scores of principal components where its own default is for tables.
     """
-    pairwise = estimator.__sklearn_tags__().input_tags.pairwise
-    if pairwise or not is_table(X) or 0 in X.shape or not needs_encoding(X):
+    X = as_table(X)
+    if estimator.__sklearn_tags__().input_tags.pairwise:
+        if isinstance(X, CurveTable):
+            raise UnsupportedError(
+                f"{type(estimator).__name__}: with kernel='precomputed' X is a Gram matrix; got curves. Pass the "
+                "values of the kernel, or another kernel."
+            )
         return None, None
-    validate_data(estimator, X, skip_check_array=True)
-    encoder = TableEncoder().set_output(transform="default")  # whatever scikit-learn is configured for
+    if not is_table(X) or 0 in X.shape or not needs_encoding(X):
+        return None, None
+    note_columns(estimator, X, reset=True)
+    encoder = TableEncoder(curves=estimator._curves_become).set_output(transform="default")  # whatever is configured
     encoder.fit(X, sample_weight=sample_weight)
     return encoder.transform(X), encoder
 
 
 def encode_inputs(estimator: Any, X: Any) -> np.ndarray | None:
     """Return inputs for prediction as numbers, as in training; None where these were numbers already."""
-    encoder = getattr(estimator, "encoder_", None)
+    encoder, X = getattr(estimator, "encoder_", None), as_table(X)
     if encoder is None:
+        if isinstance(X, CurveTable):
+            raise DataError(
+                f"{type(estimator).__name__} was fitted on a table of numbers; now X holds curves. Pass values in the "
+                "same columns, or fit on curves."
+            )
         return None
-    if is_table(X) or np.ndim(X) == 2:
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+    if is_table(X):
+        note_columns(estimator, X, reset=False)
     return encoder.transform(X)
 
 

@@ -48,6 +48,9 @@ TABLES = (
     "in new rows only, fit make_pipeline(TableEncoder(), estimator), with TableEncoder of mercer.preprocessing."
 )
 
+#: what to do with curves that have holes
+CURVES = "Rows that are curves may have holes: pass [(t, row) for row in X], with the grid t of the columns."
+
 
 @contextmanager
 def _own_errors(what: str) -> Iterator[None]:
@@ -69,7 +72,7 @@ def _own_errors(what: str) -> Iterator[None]:
         if "could not convert" in message:
             raise DataError(f"{what} must hold numbers: {message}. {TABLES}") from error
         if "Input X contains NaN" in message:
-            raise DataError(f"Input X contains NaN. {TABLES}") from error
+            raise DataError(f"Input X contains NaN. {TABLES} {CURVES}") from error
         raise DataError(message) from error
 
 

@@ -8,34 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.exceptions import DataError, MercerError, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, MercerError, parameter_error
 from mercer.operator_valued import FunctionBasis
+from mercer.preprocessing.curve_pairs import on_grid
 
 __all__ = ["as_basis", "open_curves", "open_inputs"]
 
 #: points at which curves in a basis are evaluated; about as many for surfaces
 BASIS_POINTS = 101
-
-
-@dataclass(frozen=True, eq=False)
-class InputForm:
-    """The grid on which input functions were given; new inputs must be on the same one."""
-
-    grid_points: tuple[np.ndarray, ...]
-
-    def check(self, owner: object, other: InputForm | None) -> None:
-        """Refuse input functions on another grid; plain arrays are taken to be on it."""
-        if other is None:
-            return
-        same = len(self.grid_points) == len(other.grid_points) and all(
-            len(one) == len(two) and np.allclose(one, two)
-            for one, two in zip(self.grid_points, other.grid_points, strict=True)
-        )
-        if not same:
-            raise DataError(
-                f"{type(owner).__name__}: the input functions are on another grid than those of the fit. Evaluate them "
-                "there first: X.to_grid(grid_points)."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +35,38 @@ class CurveForm:
         return skfda.FDataGrid(values.reshape(n, *sizes, -1), points, **self.settings)
 
 
-def open_inputs(X: Any) -> tuple[np.ndarray, InputForm]:
-    """Return sampled input functions as rows, shape (n, T·q), and their grid."""
-    if not hasattr(X, "data_matrix"):
-        raise UnsupportedError(
-            f"Inputs that are functions must be an FDataGrid; got {type(X).__name__}. Evaluate it first: X.to_grid()."
-        )
-    return np.asarray(X.data_matrix, dtype=float).reshape(len(X), -1), InputForm(tuple(map(np.asarray, X.grid_points)))
+def open_inputs(X: Any) -> list[tuple[str | None, list[Any]]]:
+    """Return functions as columns, one for each component: its name, and (points, values) of each row.
+
+    Functions in a basis are evaluated at 101 points, evenly spaced over their domain.
+    """
+    names = X.coordinate_names if X.dim_codomain > 1 else [None]
+    if hasattr(X, "start_indices"):
+        ends = np.append(X.start_indices[1:], len(X.points))
+        spans = list(zip(X.start_indices, ends, strict=True))
+        return [(_name(name), [(X.points[a:b], X.values[a:b, k]) for a, b in spans]) for k, name in enumerate(names)]
+    points, values, _ = _sampled(X)
+    return [(_name(name), on_grid(points, values[:, :, k])) for k, name in enumerate(names)]
+
+
+def _name(name: Any) -> str | None:
+    return None if name is None else str(name)
+
+
+def _sampled(functions: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Return points (m,) or (m, d), values (n, m, p), and the FDataGrid, that of functions in a basis evaluated."""
+    if not hasattr(functions, "data_matrix"):
+        size = round(BASIS_POINTS ** (1 / functions.dim_domain))
+        functions = functions.to_grid([np.linspace(low, high, size) for low, high in functions.domain_range])
+    axes = tuple(map(np.asarray, functions.grid_points))
+    values = np.asarray(functions.data_matrix, dtype=float)
+    values = values.reshape(len(functions), math.prod(values.shape[1:-1]), functions.dim_codomain)
+    one = len(axes) == 1
+    return (
+        axes[0] if one else np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], 1),
+        values,
+        functions,
+    )
 
 
 def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
@@ -76,16 +81,10 @@ def open_curves(owner: object, Y: Any, grid: Any) -> tuple[Any, Any, CurveForm]:
         ]
         return pairs, grid, CurveForm(None, names)
     given = type(Y).__name__
-    if not hasattr(Y, "data_matrix"):
-        size = round(BASIS_POINTS ** (1 / Y.dim_domain))
-        Y = Y.to_grid([np.linspace(low, high, size) for low, high in Y.domain_range])
-    points = tuple(map(np.asarray, Y.grid_points))
-    values = np.asarray(Y.data_matrix, dtype=float)
-    values = values.reshape(len(Y), math.prod(values.shape[1:-1]), Y.dim_codomain)
-    own = points[0] if len(points) == 1 else np.stack([axis.ravel() for axis in np.meshgrid(*points, indexing="ij")], 1)
+    own, values, Y = _sampled(Y)
     if grid is not None and not (np.shape(grid) == own.shape and np.allclose(np.asarray(grid, dtype=float), own)):
         raise _grid_error(owner, grid, given, len(own))
-    form = CurveForm(points, names | {"domain_range": Y.domain_range})
+    form = CurveForm(tuple(map(np.asarray, Y.grid_points)), names | {"domain_range": Y.domain_range})
     return (values[:, :, 0] if Y.dim_codomain == 1 else values), own, form
 
 

@@ -12,6 +12,7 @@ from mercer.kernels.layout import ColumnLayout
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.projected import Projected
 from mercer.kernels.radial import Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.registry import as_kernel
 from mercer.kernels.stationary import Laplacian, Periodic
@@ -41,6 +42,7 @@ __all__ = [
     "Product",
     "Scaled",
     "Restricted",
+    "Projected",
     "ColumnLayout",
     "as_kernel",
     "column_scales",

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError
+from mercer.preprocessing.curve_pairs import as_pairs, read_pair
+from mercer.preprocessing.providers import provider_of
 
 __all__ = ["as_objects", "is_table", "needs_encoding", "read_column", "take_column"]
 
@@ -24,6 +26,7 @@ OBJECTS = {
     "dates": (date, np.datetime64),
     "durations": (timedelta, np.timedelta64),
     "categories": (str, bytes, numbers.Real, np.bool_),
+    "curves": (tuple,),
 }
 
 
@@ -50,9 +53,11 @@ def read_column(column: Any, name: Any) -> tuple[str, Any]:
     """Return what a column holds, and its cells.
 
     "numbers" are floats, NaN where a cell is missing; "dates" (since 1970, UTC where they have no zone) and "durations"
-    are floats, too, in microseconds; "categories" are a list of objects, None where a cell is missing. A column
-    of objects without any value is one of missing numbers.
+    are floats, too, in microseconds; "categories" are a list of objects, None where a cell is missing; "curves" are a
+    list of (points, values), without any points where a cell is missing. A column of objects without any value is
+    one of missing numbers.
     """
+    column = _opened(column, name)
     if str(column.dtype).startswith(CATEGORY_TYPES):
         return "categories", as_objects(column)
     array = np.asarray(column)
@@ -66,8 +71,24 @@ def read_column(column: Any, name: Any) -> tuple[str, Any]:
     types = {type(cell) for cell in cells} - {type(None)}
     for kind, allowed in OBJECTS.items():
         if all(issubclass(each, allowed) for each in types):
+            if kind == "curves":
+                return kind, [read_pair(cell, f"Column {name!r}, row {row}") for row, cell in enumerate(cells)]
             return kind, cells if kind == "categories" else np.array([_number(cell) for cell in cells], dtype=float)
     raise _strange(name, ", ".join(sorted(each.__name__ for each in types)))
+
+
+def _opened(column: Any, name: Any) -> Any:
+    """Return a column of functions of another library, within a data frame, as one of (points, values)."""
+    held = getattr(column, "array", column)
+    provider = provider_of(held)
+    if provider is None:
+        return column
+    parts = provider.open_inputs(held)
+    if len(parts) > 1:
+        raise DataError(
+            f"Column {name!r} holds functions with {len(parts)} components. Give each component a column of its own."
+        )
+    return as_pairs(parts[0][1])
 
 
 def as_objects(column: Any) -> list[Any]:
@@ -102,6 +123,7 @@ def _number(cell: Any) -> float:
 def _strange(name: Any, found: str) -> DataError:
     hint = "Complex data not supported. " if "complex" in found else ""
     return DataError(
-        f"Column {name!r} holds {found}. {hint}What is read are numbers, booleans, text, categories, dates and "
-        "durations, and missing cells of all of them; turn it into one of these, or leave it out."
+        f"Column {name!r} holds {found}. {hint}What is read are numbers, booleans, text, categories, dates, "
+        "durations and curves, tuples (points, values), and missing cells of all of them; turn it into one of these, "
+        "or leave it out."
     )

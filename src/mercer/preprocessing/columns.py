@@ -13,6 +13,7 @@ import numpy as np
 from mercer._state import Stateful
 from mercer.exceptions import DataError
 from mercer.preprocessing.cells import as_objects, read_column
+from mercer.preprocessing.curve_column import CurveColumn
 
 __all__ = ["CategoryColumn", "EmptyColumn", "NumberColumn", "learn_column"]
 
@@ -152,9 +153,14 @@ class EmptyColumn(Stateful):
         return np.zeros((len(column), 0))
 
 
-def learn_column(column: Any, name: Any, weight: np.ndarray, most: int) -> NumberColumn | CategoryColumn | EmptyColumn:
+def learn_column(
+    column: Any, name: Any, weight: np.ndarray, most: int, curves: str
+) -> NumberColumn | CategoryColumn | CurveColumn | EmptyColumn:
     """Learn how a column is encoded from its training cells and their positive weights."""
     kind, cells = read_column(column, name)
+    if kind == "curves":
+        there = any(len(points) for points, _ in cells)
+        return CurveColumn.learn(cells, name, weight, curves) if there else EmptyColumn()
     if not any(map(_is_there, cells)):
         return EmptyColumn()
     if kind == "categories":

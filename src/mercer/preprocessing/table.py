@@ -15,9 +15,12 @@ from sklearn.utils.validation import (
 )
 
 from mercer._params import check_number
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, parameter_error
 from mercer.preprocessing.cells import is_table, take_column
 from mercer.preprocessing.columns import learn_column
+from mercer.preprocessing.curve_column import CurveColumn
+from mercer.preprocessing.curve_pairs import on_grid
+from mercer.preprocessing.curve_table import CurveTable, as_table, note_columns
 
 __all__ = ["TableEncoder"]
 
@@ -35,11 +38,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                         frequent ones have one each, and all others share one
     dates               days since the first of the training rows
     durations           days
+    curves              scores of their leading principal components, a tenth as many as curves, but from 3 to 15, or
+                        their values on one grid (see ``curves``)
     ==================  ==============================================================================================
 
     A missing cell is a category of its own among categories. Among numbers, dates and durations it is the mean of
     the training cells, and, if cells were missing in training, a further column says where. A category
     that was never seen has no indicator: all are 0. A column without any value in the training rows is left out.
+
+    Curves are tuples (points, values), or a column of scikit-fda's; see :class:`CurveTable` for tables of curves
+    without a data frame. Each may have points of its own, and holes: the curve on the grid is its conditional
+    expectation, given what was observed, in a population that is learned from the training curves.
 
     The estimators of mercer do this by themselves with data frames that need it (their ``encoder_``). As the first
     step of a Pipeline it takes arrays with missing cells, too, or another ``max_categories``.
@@ -48,6 +57,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     max_categories : int, default=30
         How many categories of a column have an indicator of their own.
+    curves : {"scores", "values"}, default="scores"
+        What curves become. Values are for kernels on functions.
 
     Attributes
     ----------
@@ -78,8 +89,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array([30.,  0.,  0.,  0.,  1.])
     """
 
-    def __init__(self, max_categories=30):
+    def __init__(self, max_categories=30, curves="scores"):
         self.max_categories = max_categories
+        self.curves = curves
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -103,6 +115,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : TableEncoder
         """
         check_number(self, "max_categories", self.max_categories, low=1, strict=False, integer=True)
+        if self.curves not in ("scores", "values"):
+            raise parameter_error(self, "curves", self.curves, "'scores' or 'values'")
         X = self._read(X, reset=True)
         weight = _check_sample_weight(sample_weight, np.empty((_num_samples(X), 1)), dtype=np.float64)
         rows = np.flatnonzero(weight > 0)
@@ -110,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for place, name in enumerate(self._names()):
             column = take_column(X, place)
             column = column if len(rows) == len(weight) else _take_rows(column, rows)
-            columns.append(learn_column(column, name, weight[rows], int(self.max_categories)))
+            columns.append(learn_column(column, name, weight[rows], int(self.max_categories), self.curves))
         widths = [len(column.labels("")) for column in columns]
         if sum(widths) == 0:
             raise DataError("No column of X has a value in a row of positive weight: there is nothing to learn from.")
@@ -148,8 +162,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, reset: bool) -> Any:
         """Return the table, a data frame or an array, with as many columns, and names, as there have to be."""
+        X = as_table(X)
+        if not reset and (grid := self._grid_of_rows(X)) is not None:
+            X = CurveTable([on_grid(grid, np.asarray(X, dtype=float))])
         if is_table(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            note_columns(self, X, reset)
             if 0 in X.shape:
                 raise DataError(
                     f"Found a table with {X.shape[0]} sample(s) and {X.shape[1]} feature(s), while a minimum of 1 is "
@@ -159,6 +176,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if isinstance(X, (list, tuple)):  # rows of text and numbers must not become rows of text
             X = np.asarray(X, dtype=object)
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+    def _grid_of_rows(self, X: Any) -> np.ndarray | None:
+        """Return the grid of the fit where X are values there: an array with a column for each point; else None."""
+        only = self.columns_[0] if len(self.columns_) == 1 else None
+        if not isinstance(only, CurveColumn) or isinstance(X, CurveTable) or np.ndim(X) != 2:
+            return None
+        return only.points if np.shape(X)[1] == len(only.points) else None
 
     def _names(self) -> list[Any]:
         """Return names of columns, for messages: their places where they have none."""
