@@ -14,6 +14,7 @@ from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves, open_inputs
+from mercer.estimators.diagnosis import diagnose_curves
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
@@ -558,6 +559,18 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         error = float(errors.sum() if weight is None else weight @ errors)
         variation, rounding = outputs.total_variation(weight)
         return 1 - error / variation if variation > rounding else float(error <= rounding)
+
+    def diagnose(self, X, y, sample_weight=None):
+        """Return what the fit says of its own curves, which are to be given again: a CurveDiagnosis.
+
+        Fitted, residual and left-out curves, R²(θ) in sample and left out, leverage, influence, outlying curves.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As they were given to ``fit``.
+        """
+        return diagnose_curves(self, X, y, sample_weight)
 
     def _validated(self, X, method):
         X, form = open_inputs(X)
