@@ -141,11 +141,12 @@ def test_no_closed_form_is_said_with_a_remedy():
     holes[0, 0] = np.nan
     diagnosis = FunctionalRegressor(alpha=ALPHA, **FIXED).fit(X, holes).diagnose(X, holes)
     assert np.isnan(diagnosis.residuals[0, 0])
-    assert np.all(np.isfinite(diagnosis.fitted)) and np.all(np.isfinite(diagnosis.r2))
-    with pytest.raises(UnsupportedError, match="complete grid.*cross_val_predict"):
+    assert np.all(np.isfinite(diagnosis.fitted))
+    assert np.all(np.isfinite(diagnosis.r2))
+    with pytest.raises(UnsupportedError, match=r"complete grid.*cross_val_predict"):
         diagnosis.left_out  # noqa: B018
     robust = FunctionalRegressor(alpha=ALPHA, loss="epsilon_ridge", **FIXED).fit(X, Y).diagnose(X, Y)
-    with pytest.raises(UnsupportedError, match="EpsilonRidge.*cross_val_predict"):
+    with pytest.raises(UnsupportedError, match=r"EpsilonRidge.*cross_val_predict"):
         robust.leverage  # noqa: B018
 
 

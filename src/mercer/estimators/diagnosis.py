@@ -169,13 +169,13 @@ def _refusal(model: Any, outputs: Outputs) -> str:
     loss = model.loss_
     if not (isinstance(loss, Square) or (isinstance(loss, Huber) and loss.compares == "norm")):
         return (
-            f"CurveDiagnosis: curves left out, leverage and influence are in closed form for the square loss, and for "
+            "CurveDiagnosis: curves left out, leverage and influence are in closed form for the square loss, and for "
             f"Huber's loss of norms; the model has {loss!r}. {remedy}"
         )
     if not outputs.complete:
         return (
-            "CurveDiagnosis: curves left out, leverage and influence are in closed form on a complete grid; here values "
-            f"are missing, or curves have points of their own. {remedy}"
+            "CurveDiagnosis: curves left out, leverage and influence are in closed form on a complete grid; here values"
+            f" are missing, or curves have points of their own. {remedy}"
         )
     return ""
 
