@@ -71,9 +71,14 @@ class ResampledCurves:
 
     def difference(self, first: int, second: int) -> ResampledCurves:
         """Return the first curve less the second one, by their places, with the errors of the difference."""
-        curves = self.curves[[first]] - self.curves[[second]]
-        replicates = self.replicates[:, [first]] - self.replicates[:, [second]]
-        return replace(self, curves=curves, replicates=replicates, values=self.values[[first]])
+        one, other = self.take([first]), self.take([second])
+        return replace(one, curves=one.curves - other.curves, replicates=one.replicates - other.replicates)
+
+    def take(self, places: Any) -> ResampledCurves:
+        """Return some of the curves, by their places."""
+        return replace(
+            self, curves=self.curves[places], replicates=self.replicates[:, places], values=self.values[places]
+        )
 
 
 def resample_curves(
