@@ -21,6 +21,9 @@ from mercer.model_selection.curve_models import check_table, grid_of, predicted_
 
 __all__ = ["ResampledCurves", "resample_curves", "resample_effects"]
 
+#: distance of the quartiles of the standard normal distribution
+NORMAL_QUARTILES = 1.349
+
 
 @dataclass(frozen=True, eq=False)
 class ResampledCurves:
@@ -44,13 +47,16 @@ class ResampledCurves:
     values: np.ndarray
 
     def band(self, coverage: float = 0.9, kind: str = "simultaneous") -> np.ndarray:
-        """Return bands around the curves, lower and upper ends in the last axis: curve ∓ q·(standard error).
+        """Return bands around the curves, lower and upper ends in the last axis: curve ∓ q·se.
+
+        se is the distance of the quartiles of the replicates in that of the normal distribution, which few fits that
+        go astray do not spoil.
 
         Parameters
         ----------
         coverage : float, default=0.9
         kind : {"simultaneous", "pointwise"}, default="simultaneous"
-            q is the quantile of max_θ |f*(θ) − f̄*(θ)|/se(θ) over the replicates f* of a curve, so that the whole
+            q is the quantile of max_θ |f*(θ) − median(θ)|/se(θ) over the replicates f* of a curve, so that the whole
             curve is inside, or that at each θ by itself.
         """
         check_number(self, "coverage", coverage, low=0, high=1, hint="It is a probability: 0.9, not 90.")
@@ -62,8 +68,9 @@ class ResampledCurves:
             raise parameter_error(
                 self, "coverage", coverage, f"at most {n / (n + 1):.4g} with {n} resamples", "Draw more of them."
             )
-        error = self.replicates.std(axis=0, ddof=1)
-        sizes = np.abs(self.replicates - self.replicates.mean(axis=0)) / np.where(error > 0, error, 1.0)
+        low, middle, high = np.quantile(self.replicates, [0.25, 0.5, 0.75], axis=0)
+        error = (high - low) / NORMAL_QUARTILES
+        sizes = np.abs(self.replicates - middle) / np.where(error > 0, error, 1.0)
         if kind == "simultaneous":
             sizes = np.max(sizes, axis=tuple(range(2, sizes.ndim)), keepdims=True)
         q = np.partition(sizes, rank - 1, axis=0)[rank - 1]
