@@ -86,11 +86,11 @@ class CurveDiagnosis:
 
     @property
     def fitted(self) -> Any:
-        return self._given(self._values)
+        return self._as_given(self._values)
 
     @property
     def residuals(self) -> Any:
-        return self._given(self._residuals)
+        return self._as_given(self._residuals)
 
     @property
     def norms(self) -> np.ndarray:
@@ -106,7 +106,7 @@ class CurveDiagnosis:
 
     @property
     def left_out(self) -> np.ndarray:
-        return self._given(self._found()[0])
+        return self._as_given(self._found()[0])
 
     @property
     def r2_left_out(self) -> np.ndarray:
@@ -129,7 +129,7 @@ class CurveDiagnosis:
             raise UnsupportedError(self._closed_form)
         return self._closed_form
 
-    def _given(self, values: np.ndarray) -> Any:
+    def _as_given(self, values: np.ndarray) -> Any:
         """Return values in the layout of the outputs as the curves were given."""
         curves = self._outputs.with_values(values).as_given()
         return curves if self._outputs.on_grid else [part[1] for part in curves]
