@@ -8,6 +8,7 @@ __all__ = [
     "ParameterTypeError",
     "DataError",
     "UnsupportedError",
+    "ContaminationWarning",
     "ExtrapolationWarning",
     "parameter_error",
 ]
@@ -31,6 +32,10 @@ class DataError(MercerError, ValueError):
 
 class UnsupportedError(MercerError, ValueError):
     """A combination of parts that does not work together, with the one that does."""
+
+
+class ContaminationWarning(UserWarning):
+    """A fit follows few outlying data, which a robust loss would not let it do."""
 
 
 class ExtrapolationWarning(UserWarning):

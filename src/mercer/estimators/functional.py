@@ -15,9 +15,11 @@ from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.curve_kernels import curve_kernels
+from mercer.estimators.diagnosis import diagnose_curves
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outliers import without_outliers
+from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.progress import progress
@@ -47,7 +49,7 @@ from mercer.estimators.validation import (
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import eigh_fits
-from mercer.losses import LOSSES, Loss, as_loss, loss_names
+from mercer.losses import LOSSES, Loss, Square, as_loss, loss_names
 from mercer.magnitudes import check_alpha
 from mercer.operator_valued import (
     Basis,
@@ -167,7 +169,12 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
     n_support_ : int
         Their number.
     saturated_ : array of int
-        Rows of ``X_fit_`` on whose curves the loss is linear, at a point at least: for Huber by norm, outliers.
+        Rows of ``X_fit_`` on whose curves the loss is linear, at a point at least. They are many where κ is small,
+        as it may be where it was tuned.
+    outlying_ : array of int
+        Rows of ``X_fit_`` whose residual curves are too large for the rest, whatever the loss: beyond 4(1 + 5/n)
+        robust standard deviations of the cube root of their mean square. None of fewer than ten. Of the square loss,
+        which follows outliers, they are reliable while these are few.
     objective_, dual_gap_, relative_gap_ : float
         The certificate.
     n_iter_, status_, solver_
@@ -349,6 +356,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         outputs = read_outputs(self, y, grid, X)
         sample = self._sample(X, outputs, keep, weight, columns)
         given = replace(sample, X=X, outputs=outputs, weight=weight)
+        observed = sample
         centre, sample = sample.centred()
         if not eigh_fits(len(sample)):
             self._afford(sample)
@@ -375,7 +383,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
+        self._look_for_outliers(observed)
         return self
+
+    def _look_for_outliers(self, observed: Sample) -> None:
+        """Name the curves that the fit is far from, and warn where they rule it."""
+        outputs, weight = observed.outputs, observed.weight
+        residuals = outputs.residuals(self._evaluate, observed.X)
+        outlying = outlying_curves(outputs, residuals, weight)
+        self.outlying_ = namespace(observed.X).asarray(np.flatnonzero(outlying), device=device(observed.X))
+        if isinstance(self.loss_, Square) and len(outputs.measure) > 1:
+            warn_of_outliers(self, outputs, residuals, outlying, weight)
 
     def _afford(self, sample: Sample) -> None:
         """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
@@ -547,6 +565,18 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         error = float(errors.sum() if weight is None else weight @ errors)
         variation, rounding = outputs.total_variation(weight)
         return 1 - error / variation if variation > rounding else float(error <= rounding)
+
+    def diagnose(self, X, y, sample_weight=None):
+        """Return what the fit says of its own curves, which are to be given again: a CurveDiagnosis.
+
+        Fitted, residual and left-out curves, R²(θ) in sample and left out, leverage, influence, outlying curves.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As they were given to ``fit``.
+        """
+        return diagnose_curves(self, X, y, sample_weight)
 
     def _validated(self, X, method):
         return self._valid_inputs(X, method)

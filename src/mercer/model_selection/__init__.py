@@ -1,7 +1,9 @@
-"""Scores and scorers for predicted distributions and for decisions at several costs."""
+"""Scores and scorers, and what resampled and permuted rows say of a model of curves."""
 
+from mercer.estimators.settle import settle
 from mercer.model_selection.cost_scores import expected_cost
 from mercer.model_selection.matrix_cost import misclassification_cost
+from mercer.model_selection.permutation import EffectTest, permutation_test
 from mercer.model_selection.quantile_scores import (
     coverage,
     crossing,
@@ -9,6 +11,7 @@ from mercer.model_selection.quantile_scores import (
     integrated_pinball,
     mean_crps,
 )
+from mercer.model_selection.resampled_curves import ResampledCurves, resample_curves, resample_effects
 from mercer.model_selection.scorers import (
     make_cost_matrix_scorer,
     make_coverage_scorer,
@@ -19,6 +22,8 @@ from mercer.model_selection.scorers import (
 )
 
 __all__ = [
+    "EffectTest",
+    "ResampledCurves",
     "coverage",
     "crossing",
     "d2_integrated_pinball",
@@ -32,4 +37,8 @@ __all__ = [
     "make_pinball_scorer",
     "mean_crps",
     "misclassification_cost",
+    "permutation_test",
+    "resample_curves",
+    "resample_effects",
+    "settle",
 ]

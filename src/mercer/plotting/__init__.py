@@ -7,6 +7,7 @@ computed and drawn are attributes.
 from mercer.plotting.calibration import PITDisplay, QuantileCalibrationDisplay
 from mercer.plotting.cost_curve import CostCurveDisplay, ExpectedCostDisplay
 from mercer.plotting.curve_panels import CurvePanelsDisplay
+from mercer.plotting.effect import EffectDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
 from mercer.plotting.level_set import LevelSetDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "CostCurveDisplay",
     "CurvePanelsDisplay",
     "CurvesDisplay",
+    "EffectDisplay",
     "ExpectedCostDisplay",
     "FaceMorphDisplay",
     "LevelSetDisplay",

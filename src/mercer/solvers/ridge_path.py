@@ -129,9 +129,14 @@ class RidgePath:
     def leave_one_out_predictions(self, alpha: float) -> Any:
         """Return h_{−i}(x_i) + b_{−i}, the predictions of each sample without it, shape (n, m)."""
         gains = self._filter(alpha)
-        room = self._room_outside + self._squares.T @ gains
-        room = np.concatenate([room, np.repeat(self._idle_room[:, None], self._n_idle, axis=1)], axis=1)
-        return self.problem.Y - self._back(self._residuals(gains) / np.maximum(room, LEAST_ROOM))
+        return self.problem.Y - self._back(self._residuals(gains) / np.maximum(self._room(gains), LEAST_ROOM))
+
+    def leverages(self, alpha: float) -> np.ndarray:
+        """Return Σ_j (1 − ρ_ij), the trace of the derivative of the i-th fitted curve in the i-th curve, shape (n,).
+
+        They sum to the degrees of freedom of the fit.
+        """
+        return np.sum(1 - self._room(self._filter(alpha)), axis=1)
 
     # -- in the eigenbases -------------------------------------------------------------------------------------
 
@@ -174,6 +179,11 @@ class RidgePath:
         check_alpha(self, alpha)
         shift = float(alpha) / self.problem.share
         return shift / (shift + self.inputs.values[:, None] * self.outputs.values[: self._active])
+
+    def _room(self, gains: np.ndarray) -> np.ndarray:
+        """ρ_ij, (n, m)."""
+        room = self._room_outside + self._squares.T @ gains
+        return np.concatenate([room, np.repeat(self._idle_room[:, None], self._n_idle, axis=1)], axis=1)
 
     def _residuals(self, gains: np.ndarray) -> np.ndarray:
         """Residuals in the eigenvectors of the output Gram, (n, m)."""
