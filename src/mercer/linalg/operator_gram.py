@@ -157,20 +157,20 @@ class _BlockMatrix(LinearOperator):
 
     def apply(self, array):
         if self.fast is not None:
-            return np.stack([self._product(column) for column in array.T], axis=1)
+            return np.stack([self._product(column, self.fast) for column in array.T], axis=1)
         step = max(1, BLOCK_BYTES // max(8 * self.p**2 * len(self.X), 1))
         parts = [self._rows(k, min(k + step, len(self.X))) @ array for k in range(0, len(self.X), step)]
         return np.concatenate(parts)
 
-    def _product(self, column: np.ndarray) -> np.ndarray:
+    def _product(self, column: np.ndarray, fast: FastProducts) -> np.ndarray:
         """The product with one column, by what is faster than blocks."""
         C = (column if self.scale is None else column * self.scale).reshape(-1, self.p)
         if self.kept is not None:
             image = self.kept(C).reshape(-1)
         else:
-            step = max(1, BLOCK_BYTES // max(8 * self.fast.pair_numbers * len(self.X), 1))
+            step = max(1, BLOCK_BYTES // max(8 * fast.pair_numbers * len(self.X), 1))
             starts = range(0, len(self.X), step)
-            parts = [self.fast.products(self.X[k : k + step], self.X)(C).reshape(-1) for k in starts]
+            parts = [fast.products(self.X[k : k + step], self.X)(C).reshape(-1) for k in starts]
             image = np.concatenate(parts) if parts else column
         return image if self.scale is None else image * self.scale
 

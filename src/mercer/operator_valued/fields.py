@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.kernels import Kernel, Radial
+from mercer.kernels import Radial
 from mercer.operator_valued.displacements import Displacements, displacements
 from mercer.operator_valued.matrix_valued import MatrixValuedKernel
 
@@ -23,7 +23,7 @@ class RadialField(MatrixValuedKernel):
     v_ij is a difference. That is O(nmd) instead of O(nmd²), and two or three numbers for each pair of points.
     """
 
-    kernel: Kernel
+    kernel: Radial
 
     def _check(self) -> None:
         check_radial(self, "kernel", self.kernel)
@@ -32,8 +32,8 @@ class RadialField(MatrixValuedKernel):
         require_field(self, X, n_outputs)
 
     @abstractmethod
-    def _coefficients(self, pairs: Displacements) -> tuple[np.ndarray, np.ndarray, Any]:
-        """Return α, β, γ of shape (n, m); γ is 0 where there is none."""
+    def _coefficients(self, pairs: Displacements) -> tuple[Any, Any, Any]:
+        """Return α, β, γ of shape (n, m); γ is None where there is none."""
 
     @property
     def pair_numbers(self) -> int:
@@ -125,8 +125,8 @@ class CurlFree(RadialField):
     Parameters
     ----------
     kernel : Radial
-        k, twice continuously differentiable: Gaussian, RationalQuadratic, Matern with ν = 5/2 or 3/2. For ν = 3/2 fields
-        are continuous, but have no derivatives.
+        k, twice continuously differentiable: Gaussian, RationalQuadratic, Matern with ν = 5/2 or 3/2. For ν = 3/2
+        fields are continuous, but have no derivatives.
 
     Examples
     --------
@@ -145,9 +145,17 @@ class CurlFree(RadialField):
     def _jacobian(self, pairs, C):
         return -self._third(pairs, C)
 
-    def potential(self, X: Any, Z: Any, C: Any) -> np.ndarray:
+    def parts(self, X, Z, C):
+        field = self.product(X, Z, C)
+        return field, np.zeros_like(field)
+
+    def potential(self, X, Z, C):
         """Return u(x_i) = −Σ_j ⟨∇k(x_i − z_j), c_j⟩, shape (len(X),), for which ∇u = h = Σ_j K(·, z_j) c_j."""
         return -self._slopes(X, Z, C)
+
+    def stream_function(self, X, Z, C):
+        """Return 0, as there is no part without sources."""
+        return np.zeros(len(X))
 
 
 @dataclass(eq=False, repr=False)
@@ -197,7 +205,15 @@ class DivergenceFree(RadialField):
         laplacian += pairs.metric[:, None] * pairs.outer(8 * second, C)
         return self._third(pairs, C) - laplacian.transpose(0, 2, 1)
 
-    def stream_function(self, X: Any, Z: Any, C: Any) -> np.ndarray:
+    def parts(self, X, Z, C):
+        field = self.product(X, Z, C)
+        return np.zeros_like(field), field
+
+    def potential(self, X, Z, C):
+        """Return 0, as there is no part without rotation."""
+        return np.zeros(len(X))
+
+    def stream_function(self, X, Z, C):
         """Return ψ(x_i), shape (len(X),), in the plane: h = (∂ψ/∂x₂, −∂ψ/∂x₁) for h = Σ_j K(·, z_j) c_j."""
         C = np.asarray(C, dtype=float)
         if C.shape[1] != 2:
@@ -224,5 +240,3 @@ def require_field(owner: object, X: Any, n_outputs: int) -> None:
             f"{type(owner).__name__}: a field on R^d has d components; got inputs of shape {tuple(X.shape)} and "
             f"{n_outputs} components. Choose the columns that are positions, or use Decomposable for other outputs."
         )
-
-

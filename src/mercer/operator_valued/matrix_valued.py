@@ -90,9 +90,24 @@ class MatrixValuedKernel(OperatorValuedKernel):
 
     def jacobian(self, X: Any, Z: Any, C: Any) -> Any:
         """Return ∂h_a(x_i)/∂x_b at (i, a, b), shape (len(X), p, d), of the function h = Σ_j K(·, z_j) c_j."""
-        raise UnsupportedError(
-            f"{type(self).__name__} has no derivatives in x. CurlFree, DivergenceFree and Helmholtz have them, and so "
-            "have their sums and multiples by numbers."
+        raise self._no_field("derivatives in x")
+
+    def parts(self, X: Any, Z: Any, C: Any) -> tuple[Any, Any]:
+        """Return the parts of h = Σ_j K(·, z_j) c_j without rotation and without sources, two (len(X), d) arrays."""
+        raise self._no_field("parts without rotation and without sources")
+
+    def potential(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return u(x_i), shape (len(X),), whose gradient is the part of h = Σ_j K(·, z_j) c_j without rotation."""
+        raise self._no_field("potential")
+
+    def stream_function(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return ψ(x_i), shape (len(X),): in the plane (∂ψ/∂x₂, −∂ψ/∂x₁) is the part of h without sources."""
+        raise self._no_field("stream function")
+
+    def _no_field(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"Functions of {type(self).__name__} have no {what} that is known. Those of CurlFree, DivergenceFree and "
+            "Helmholtz have, and those of their sums and multiples by numbers."
         )
 
     def require_outputs(self, X: Any, n_outputs: int) -> None:
