@@ -132,9 +132,8 @@ class CurlFree(RadialField):
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> CurlFree(Gaussian(gamma=0.5)).blocks(np.zeros((1, 2)), np.array([[1.0, 0.0]])).round(4)[0, 0]
-    array([[0.    , 0.    ],
-           [0.    , 0.6065]])
+    >>> CurlFree(Gaussian(gamma=0.5)).product(np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.array([[3.0, 1.0]]))
+    array([[0.        , 0.60653066]])
     """
 
     kernel: Any
@@ -178,9 +177,8 @@ class DivergenceFree(RadialField):
     --------
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
-    >>> DivergenceFree(Gaussian(gamma=0.5)).blocks(np.zeros((1, 2)), np.array([[1.0, 0.0]])).round(4)[0, 0]
-    array([[0.6065, 0.    ],
-           [0.    , 0.    ]])
+    >>> DivergenceFree(Gaussian(gamma=0.5)).product(np.zeros((1, 2)), np.array([[1.0, 0.0]]), np.array([[1.0, 3.0]]))
+    array([[0.60653066, 0.        ]])
     """
 
     kernel: Any

@@ -70,8 +70,9 @@ class MatrixValuedKernel(OperatorValuedKernel):
         """
         values = np.asarray(self.blocks(X, Z))
         values = values if factor is None else values * factor[:, :, None, None]
-        matrix = values.transpose(0, 2, 1, 3).reshape(len(X) * values.shape[2], -1)
-        return lambda C: (matrix @ C.reshape(-1)).reshape(len(X), -1)
+        n, m, p, _ = values.shape
+        matrix = values.transpose(0, 2, 1, 3).reshape(n * p, m * p)
+        return lambda C: (matrix @ C.reshape(-1)).reshape(n, p)
 
     @property
     def pair_numbers(self) -> int | None:
