@@ -71,7 +71,8 @@ def test_functions_of_theta_keep_the_contract():
 def test_a_sum_is_the_sum_of_its_parts():
     left, right = CurlFree(Gaussian(1.0)), DivergenceFree(Gaussian(0.5))
     total = left + right
-    assert isinstance(total, MatrixSum) and isinstance(left + TASKS, OperatorSum)
+    assert isinstance(total, MatrixSum)
+    assert isinstance(left + TASKS, OperatorSum)
     np.testing.assert_allclose(total.product(X, Z, C), left.product(X, Z, C) + right.product(X, Z, C), rtol=1e-12)
     mixed = (left + TASKS).bind(PLANE)
     expected = left.blocks(X, Z) + Gaussian(1.0)(X, Z)[:, :, None, None] * GAMMA

@@ -52,7 +52,8 @@ class Indexed(Kernel):
         if values.shape[1] != 1 or not np.all((values == np.round(values)) & (values >= 0) & (values < p)):
             raise DataError(
                 f"Indexed: points are the indices 0, ..., {p - 1} of the rows of output_matrix, one a row; got "
-                f"{np.array2string(values, threshold=6)}. A matrix or a graph has as many rows as there are outputs."
+                f"{np.array2string(values.ravel(), threshold=6)}. A matrix or a graph has as many rows as there are "
+                "outputs."
             )
         return values[:, 0].astype(int)
 
