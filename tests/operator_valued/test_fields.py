@@ -97,7 +97,8 @@ def test_the_contract_and_positive_eigenvalues(field):
 def test_products_diagonals_and_columns_are_those_of_the_blocks(field, monkeypatch):
     expected = np.einsum("ijab,jb->ia", field.blocks(X, Z), C)
     np.testing.assert_allclose(field.product(X, Z, C), expected, atol=1e-12)
-    monkeypatch.setattr("mercer.operator_valued.matrix_valued.BLOCK_BYTES", 1)  # row after row
+    monkeypatch.setattr("mercer.operator_valued.matrix_valued.PAIR_BLOCK", 1)  # row after row
+    monkeypatch.setattr("mercer.linalg.operator_gram.PAIR_BLOCK", 20)  # two rows at a time
     np.testing.assert_allclose(field.product(X, Z, C), expected, atol=1e-12)
     assert field.product(X[:0], Z, C).shape == (0, 3)
     np.testing.assert_allclose(field.diagonal(X), np.einsum("iiab->iab", field.blocks(X, X)), atol=1e-12)
@@ -105,6 +106,8 @@ def test_products_diagonals_and_columns_are_those_of_the_blocks(field, monkeypat
     matrix = gram._operator.to_dense()
     np.testing.assert_allclose(gram._operator.diagonal(), np.diag(matrix), rtol=1e-12)
     np.testing.assert_allclose(gram._operator.column(7), matrix[:, 7], atol=1e-12)
+    columns = RNG.normal(size=(27, 2))
+    np.testing.assert_allclose(gram._operator @ columns, matrix @ columns, atol=1e-11)
 
 
 @each_field

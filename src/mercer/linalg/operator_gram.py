@@ -13,7 +13,7 @@ from mercer.exceptions import DataError
 from mercer.linalg.eigen import congruence
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Gram
-from mercer.linalg.memory import BLOCK_BYTES, memory_budget
+from mercer.linalg.memory import BLOCK_BYTES, PAIR_BLOCK, memory_budget
 from mercer.linalg.operators import PSD, LinearOperator, LowRank
 
 __all__ = ["FastProducts", "FeatureGram", "OperatorGram", "SumGram"]
@@ -168,7 +168,7 @@ class _BlockMatrix(LinearOperator):
         if self.kept is not None:
             image = self.kept(C).reshape(-1)
         else:
-            step = max(1, BLOCK_BYTES // max(8 * fast.pair_numbers * len(self.X), 1))
+            step = max(1, PAIR_BLOCK // max(len(self.X), 1))
             starts = range(0, len(self.X), step)
             parts = [fast.products(self.X[k : k + step], self.X)(C).reshape(-1) for k in starts]
             image = np.concatenate(parts) if parts else column

@@ -14,7 +14,7 @@ from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import ColumnLayout, Kernel
 from mercer.linalg import FastProducts, Gram, OperatorGram
-from mercer.linalg.memory import BLOCK_BYTES
+from mercer.linalg.memory import BLOCK_BYTES, PAIR_BLOCK
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel, combinations
 
@@ -116,8 +116,8 @@ class MatrixValuedKernel(OperatorValuedKernel):
 
     def _by_rows(self, function: Callable[[Any], Any], X: np.ndarray, C: np.ndarray) -> np.ndarray:
         """Return a function of the rows of X and of all pairs with the rows of C, some rows at a time."""
-        numbers = C.shape[1] ** 2 if self.pair_numbers is None else self.pair_numbers
-        size = max(1, BLOCK_BYTES // max(8 * len(C) * numbers, 1))
+        pairs = BLOCK_BYTES // (8 * max(C.shape[1], 1) ** 2) if self.pair_numbers is None else PAIR_BLOCK
+        size = max(1, pairs // max(len(C), 1))
         parts = [function(X[k : k + size]) for k in range(0, len(X), size)]
         return np.concatenate(parts) if parts else np.asarray(function(X))
 
