@@ -31,6 +31,7 @@ from mercer.operator_valued import (
     NystromBasis,
     PiecewiseLinearRepresenters,
     ScatteredExpansion,
+    SumExpansion,
 )
 
 RNG = np.random.default_rng(0)
@@ -75,6 +76,7 @@ FUNCTIONS = {
     "rows, truncated": TRUNCATED.bind(MU).expand(X, RNG.normal(size=(6, 4))),
     "rows, linear": KernelExpansion(Gaussian(1.0), X, RNG.normal(size=(6, 3)), HATS),
     "features": Decomposable(FeatureKernel(cubes), Gaussian(5.0)).bind(MU).expand(X, RNG.normal(size=(6, 4))),
+    "sum": (SMOOTH + TRUNCATED).bind(MU).expand(X, RNG.normal(size=(6, 4))),
     "observations": PAIRS.expand(X, RNG.normal(size=(3, 2))),
     "matrices": Turned(2.0).bind(Measure(np.arange(2.0), np.ones(2))).expand(X, RNG.normal(size=(6, 2))),
 } | {
@@ -121,7 +123,7 @@ def test_functions_come_back_from_plain_states(name):
 def test_every_kind_of_function_was_tried():
     ours = {kind for kind in Expansion._kinds() if kind.__module__.startswith("mercer.") and not isabstract(kind)}
     assert ours == {type(h) for h in FUNCTIONS.values()}
-    assert ours == {KernelExpansion, FeatureExpansion, ScatteredExpansion, MatrixExpansion}
+    assert ours == {KernelExpansion, FeatureExpansion, ScatteredExpansion, MatrixExpansion, SumExpansion}
 
 
 @pytest.mark.parametrize("nodes", [None, MU], ids=["constant", "nodes"])

@@ -98,4 +98,6 @@ def is_plain(value: Any) -> bool:
 
 
 def _is_parameter(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_parameter, value))
     return is_plain(value.state() if isinstance(value, Stateful) else value) or callable(value)

@@ -245,7 +245,7 @@ def test_profile_gives_products_without_matrices(kernel, points):
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 def test_profiles_are_derivatives_of_each_other(kernel):
     s, step = np.array([0.01, 0.3, 1.0, 4.0, 30.0]), 1e-6
-    for order in (1, 2):
+    for order in range(1, kernel.profile_order + 1):
         ahead, behind = (kernel.profile(s + sign * step, order - 1) for sign in (1, -1))
         np.testing.assert_allclose(kernel.profile(s, order), (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-9)
 
@@ -253,10 +253,10 @@ def test_profiles_are_derivatives_of_each_other(kernel):
 def test_profile_at_zero_and_infinity():
     ends = [0.0, np.inf]
     for kernel, values in [
-        (Gaussian(), (1, -1, 1)),
+        (Gaussian(), (1, -1, 1, -1)),
         (Matern(1.5), (1, -3 / 2, 0)),  # φ″ is infinite there; 0 is what its products with s tend to
-        (Matern(2.5), (1, -5 / 6, 25 / 12)),
-        (RationalQuadratic(2.0), (1, -1 / 2, 3 / 8)),
+        (Matern(2.5), (1, -5 / 6, 25 / 12, 0)),  # likewise φ‴
+        (RationalQuadratic(2.0), (1, -1 / 2, 3 / 8, -3 / 8)),
     ]:
         for order, value in enumerate(values):
             np.testing.assert_allclose(kernel.profile(ends, order), [value, 0], rtol=1e-15)
@@ -266,8 +266,10 @@ def test_profile_at_zero_and_infinity():
 def test_profile_refuses():
     with pytest.raises(UnsupportedError, match=r"Matern\(nu=0.5\) has no derivatives because it is not C²"):
         Matern(0.5).profile([1.0], 1)
-    for order in (3, -1, 1.0, "1"):
-        with pytest.raises(ParameterError, match=r"order must be 0, 1 or 2"):
+    with pytest.raises(UnsupportedError, match=r"Matern\(\) has no third derivative .* Matern with nu=2.5"):
+        Matern(1.5).profile([1.0], 3)
+    for order in (4, -1, 1.0, "1"):
+        with pytest.raises(ParameterError, match=r"order must be 0, 1, 2 or 3"):
             Gaussian(1.0).profile([1.0], order)
 
 

@@ -6,7 +6,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.callable import FunctionKernel
 from mercer.kernels.categorical import Categorical
 from mercer.kernels.features import ExplicitKernel, FeatureKernel
-from mercer.kernels.histogram import ExponentiatedChiSquared
+from mercer.kernels.histogram import ExponentiatedChiSquared, SkewedChiSquared
 from mercer.kernels.identity import Identity
 from mercer.kernels.layout import ColumnLayout
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
@@ -31,6 +31,7 @@ __all__ = [
     "Linear",
     "Polynomial",
     "ExponentiatedChiSquared",
+    "SkewedChiSquared",
     "IntegralGaussian",
     "IntegralLaplacian",
     "FunctionalGaussian",

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._params import check_number
 from mercer.backend import clip, namespace
-from mercer.exceptions import parameter_error
+from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.kernels.base import Array
 from mercer.kernels.derivatives import column_identity, differences
 from mercer.kernels.distances import assemble, scale_points, squared_distances
@@ -34,7 +34,8 @@ class Radial(Stationary):
         ∂₁k = 2φ′(s) v        and        ∂₁∂₂k = −4φ″(s) v vᵀ − 2φ′(s) W².
 
     A radial kernel of one's own gives φ, φ′ and φ″ in :meth:`_profile`; its bandwidth is the parameter
-    ``length_scale``, w = 1/l, unless it says otherwise.
+    ``length_scale``, w = 1/l, unless it says otherwise. With φ‴ as well, and ``profile_order = 3``, fields with the
+    kernel ∂₁∂₂k can be differentiated.
 
     Examples
     --------
@@ -51,7 +52,12 @@ class Radial(Stationary):
 
     @abstractmethod
     def _profile(self, squares: Array, order: int) -> Array:
-        """Return φ (order 0), φ′ (1) or φ″ (2) at squared distances; φ″ is 0 where it is infinite, see profile."""
+        """Return φ (order 0), φ′ (1), φ″ (2) or φ‴ (3) at squared distances; 0 where it is infinite, see profile."""
+
+    @property
+    def profile_order(self) -> int:
+        """The highest derivative of φ that :meth:`profile` gives."""
+        return 2 if self.differentiable else 0
 
     @property
     def differentiable(self) -> bool:
@@ -59,19 +65,20 @@ class Radial(Stationary):
         return True
 
     def profile(self, squared_distances: Array, order: int = 0) -> Array:
-        """Return φ, φ′ or φ″ as functions of the squared weighted distance.
+        """Return φ, φ′, φ″ or φ‴ as functions of the squared weighted distance.
 
         They are what products with the matrices ∂₁∂₂k need, in n·m numbers rather than the n·m·d² of
         :meth:`cross_hessian`. Where φ″ is unbounded at 0, as for Matérn kernels with ν = 3/2, its value there is
         0: it matters as φ″(s)·s only, which tends to 0. Hence k is C² in any case, but fields with the kernel ∂₁∂₂k
-        have derivatives only where φ″(0) is finite (Gaussian, rational quadratic, Matérn with ν = 5/2).
+        have derivatives only where φ″(0) is finite (Gaussian, rational quadratic, Matérn with ν = 5/2). These have φ‴,
+        which matters as φ‴(s)·s^{3/2} only and is 0 where it is infinite, too.
 
         Parameters
         ----------
         squared_distances : array
             s ≥ 0, of any shape; :meth:`squared_distances` makes them.
-        order : {0, 1, 2}, default=0
-            Which derivative.
+        order : {0, 1, 2, 3}, default=0
+            Which derivative, at most :attr:`profile_order`.
 
         Returns
         -------
@@ -93,10 +100,16 @@ class Radial(Stationary):
         >>> np.allclose(product, np.einsum("ijab,jb->ia", k.cross_hessian(X), C))
         True
         """
-        if not isinstance(order, Integral) or order not in (0, 1, 2):
-            raise parameter_error(self, "order", order, "0, 1 or 2")
+        if not isinstance(order, Integral) or order not in (0, 1, 2, 3):
+            raise parameter_error(self, "order", order, "0, 1, 2 or 3")
         if order > 0:
             self._refuse_rough()
+        if order > self.profile_order:
+            raise UnsupportedError(
+                f"{self!r} has no third derivative of its profile: fields made of it are continuous, but not "
+                "differentiable. Gaussian, Matern with nu=2.5 and RationalQuadratic have it; a Radial kernel of one's "
+                "own gives it by _profile(squares, 3) and profile_order = 3."
+            )
         if not compat.is_array_api_obj(squared_distances):
             squared_distances = np.asarray(squared_distances, dtype=float)
         return self._profile(squared_distances, int(order))
@@ -170,9 +183,11 @@ class Gaussian(Radial):
     def _to_weight(bandwidth):
         return np.sqrt(bandwidth)
 
+    profile_order = 3
+
     def _profile(self, squares, order):
         values = namespace(squares).exp(-squares)
-        return -values if order == 1 else values
+        return -values if order % 2 else values
 
 
 @dataclass(eq=False, repr=False)
@@ -214,19 +229,26 @@ class Matern(Radial):
         """Whether ν > 1, for which k is C²."""
         return self.nu > 1
 
+    @property
+    def profile_order(self) -> int:
+        """3 for ν = 5/2, 2 for ν = 3/2."""
+        return {0.5: 0, 1.5: 2, 2.5: 3}[self.nu]
+
     def _profile(self, squares, order):
         xp = namespace(squares)
         a = clip(math.sqrt(2 * self.nu) * xp.sqrt(squares), 0.0, FAR)
         return self._factor(a, order) * xp.exp(-a)
 
     def _factor(self, a: Array, order: int) -> Any:
-        """Return φ, φ′ or φ″ without its factor e^{−a}, a = √(2ν s)."""
+        """Return φ, φ′, φ″ or φ‴ without its factor e^{−a}, a = √(2ν s)."""
         if self.nu == 0.5:
             return 1.0
         if order == 0:
             return 1 + a if self.nu == 1.5 else 1 + a + a * a / 3
         if order == 1:
             return -1.5 if self.nu == 1.5 else (-5 / 6) * (1 + a)
+        if order == 3:
+            return (-125 / 24) * _inverse(a)
         return 2.25 * _inverse(a) if self.nu == 1.5 else 25 / 12
 
 
@@ -260,11 +282,16 @@ class RationalQuadratic(Radial):
         super()._check()
         check_number(self, "shape", self.shape, low=0)
 
+    profile_order = 3
+
     def _profile(self, squares, order):
         xp = namespace(squares)
         shape = float(self.shape)
         values = xp.exp(-(shape + order) * xp.log1p(squares / (2 * shape)))
-        return values if order == 0 else (-0.5 if order == 1 else (shape + 1) / (4 * shape)) * values
+        factor = 1.0
+        for k in range(order):
+            factor *= -(shape + k) / (2 * shape)
+        return factor * values
 
 
 def _inverse(values: Array) -> Array:

@@ -10,7 +10,7 @@ from mercer.exceptions import parameter_error
 from mercer.kernels.base import Kernel
 from mercer.kernels.callable import FunctionKernel
 from mercer.kernels.categorical import Categorical
-from mercer.kernels.histogram import ExponentiatedChiSquared
+from mercer.kernels.histogram import ExponentiatedChiSquared, SkewedChiSquared
 from mercer.kernels.identity import Identity
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
@@ -34,6 +34,7 @@ NAMES: dict[str, Callable[[], Kernel]] = {
     "identity": Identity,
     "categorical": Categorical,
     "chi2": ExponentiatedChiSquared,
+    "skewed_chi2": SkewedChiSquared,
     "integral_gaussian": IntegralGaussian,
     "integral_laplacian": IntegralLaplacian,
     "functional_gaussian": FunctionalGaussian,

@@ -118,7 +118,7 @@ class FlatGram(Gram):
     def costs(self) -> Costs:
         size = float(self.shape[0])
         entry = GATHERED if isinstance(self._operator, Dense) else np.inf
-        return Costs(size**2, size**3 / 3 if self.direct else np.inf, 9 * size**3, entry)
+        return Costs(self._operator.product_cost, size**3 / 3 if self.direct else np.inf, 9 * size**3, entry)
 
     @property
     def direct(self) -> bool:

@@ -12,12 +12,14 @@ from pathlib import Path
 from mercer._params import check_number
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["BLOCK_BYTES", "beyond_budget", "in_words", "memory_budget", "memory_limit"]
+__all__ = ["BLOCK_BYTES", "PAIR_BLOCK", "beyond_budget", "in_words", "memory_budget", "memory_limit"]
 
 #: share of the memory of the machine that an operation may take
 MACHINE_SHARE = 0.5
 #: size in bytes of blocks of numbers that are made, used and thrown away
 BLOCK_BYTES = 2**25
+#: pairs of rows at a time of which a few numbers each are made: they stay in the cache
+PAIR_BLOCK = 2**17
 #: what is assumed where the machine does not tell, in bytes
 UNKNOWN = 2**33
 #: where Linux says how much memory a container may take

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,21 @@ from mercer.exceptions import DataError
 from mercer.linalg.eigen import congruence
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Gram
-from mercer.linalg.memory import BLOCK_BYTES
+from mercer.linalg.memory import BLOCK_BYTES, PAIR_BLOCK, memory_budget
 from mercer.linalg.operators import PSD, LinearOperator, LowRank
 
-__all__ = ["FeatureGram", "OperatorGram", "SumGram"]
+__all__ = ["FastProducts", "FeatureGram", "OperatorGram", "SumGram"]
+
+
+class FastProducts(NamedTuple):
+    """What a kernel with p × p values does faster, and with less memory, than by its blocks."""
+
+    #: (X, Z) ↦ (C ↦ Σ_j K(x_i, z_j) c_j), from (len(Z), p) to (len(X), p)
+    products: Callable[[Any, Any], Callable[[Any], Any]]
+    #: X ↦ K(x_i, x_i), shape (len(X), p, p)
+    diagonal: Callable[[Any], Any]
+    #: how many numbers ``products`` keeps for each pair of rows
+    pair_numbers: int
 
 
 class OperatorGram(FlatGram):
@@ -34,6 +46,8 @@ class OperatorGram(FlatGram):
         p.
     name : str, default="blocks"
         What ``blocks`` is called in errors.
+    fast : FastProducts, optional
+        What is faster than by blocks.
 
     Examples
     --------
@@ -46,8 +60,15 @@ class OperatorGram(FlatGram):
            [1., 2.]])
     """
 
-    def __init__(self, blocks: Callable[[Any, Any], Any], X: Any, n_outputs: int, name: str = "blocks") -> None:
-        super().__init__(_BlockMatrix(blocks, X, n_outputs, name), (len(X), n_outputs))
+    def __init__(
+        self,
+        blocks: Callable[[Any, Any], Any],
+        X: Any,
+        n_outputs: int,
+        name: str = "blocks",
+        fast: FastProducts | None = None,
+    ) -> None:
+        super().__init__(_BlockMatrix(blocks, X, n_outputs, name, fast), (len(X), n_outputs))
 
 
 class FeatureGram(FlatGram):
@@ -96,9 +117,13 @@ class _BlockMatrix(LinearOperator):
 
     tags = PSD
 
-    def __init__(self, blocks: Callable[[Any, Any], Any], X: np.ndarray, p: int, name: str, scale: Any = None) -> None:
+    def __init__(
+        self, blocks: Callable[[Any, Any], Any], X: np.ndarray, p: int, name: str, fast: FastProducts | None
+    ) -> None:
         require_numpy("OperatorGram", "Convert X with numpy.asarray.", X)
-        self.blocks, self.X, self.p, self.name, self.scale = blocks, X, p, name, scale
+        self.blocks, self.X, self.p, self.name, self.fast = blocks, X, p, name, fast
+        self.scale: Any = None
+        self.kept: Callable[[Any], Any] | None = None  # products with what they share stored
 
     @property
     def shape(self):
@@ -131,19 +156,57 @@ class _BlockMatrix(LinearOperator):
         return values
 
     def apply(self, array):
+        if self.fast is not None:
+            return np.stack([self._product(column, self.fast) for column in array.T], axis=1)
         step = max(1, BLOCK_BYTES // max(8 * self.p**2 * len(self.X), 1))
         parts = [self._rows(k, min(k + step, len(self.X))) @ array for k in range(0, len(self.X), step)]
         return np.concatenate(parts)
 
+    def _product(self, column: np.ndarray, fast: FastProducts) -> np.ndarray:
+        """The product with one column, by what is faster than blocks."""
+        C = (column if self.scale is None else column * self.scale).reshape(-1, self.p)
+        if self.kept is not None:
+            image = self.kept(C).reshape(-1)
+        else:
+            step = max(1, PAIR_BLOCK // max(len(self.X), 1))
+            starts = range(0, len(self.X), step)
+            parts = [fast.products(self.X[k : k + step], self.X)(C).reshape(-1) for k in starts]
+            image = np.concatenate(parts) if parts else column
+        return image if self.scale is None else image * self.scale
+
     def diagonal(self):
-        own = [np.diagonal(self._values(x[None, :], x[None, :])[0, 0]) for x in self.X]
-        values = np.concatenate(own) if own else np.zeros(0)
+        if self.fast is not None:
+            values = np.einsum("iaa->ia", self.fast.diagonal(self.X)).reshape(-1)
+        else:
+            own = [np.diagonal(self._values(x[None, :], x[None, :])[0, 0]) for x in self.X]
+            values = np.concatenate(own) if own else np.zeros(0)
         return values if self.scale is None else values * self.scale**2
 
     def column(self, index: int) -> Any:
         sample, component = divmod(index, self.p)
-        values = self._values(self.X, self.X[sample : sample + 1])[:, 0, :, component].reshape(-1)
+        one = self.X[sample : sample + 1]
+        if self.fast is not None:
+            values = self.fast.products(self.X, one)(np.eye(self.p)[component : component + 1]).reshape(-1)
+        else:
+            values = self._values(self.X, one)[:, 0, :, component].reshape(-1)
         return values if self.scale is None else values * self.scale * self.scale[index]
+
+    def stored(self, limit: int | None = None) -> LinearOperator:
+        """Return the matrix where it is within the limit, else what products share where that is."""
+        whole = super().stored(limit)
+        if whole is not self or self.fast is None or self.kept is not None:
+            return whole
+        size = 8 * self.fast.pair_numbers * len(self.X) ** 2
+        if size > min(memory_budget(), size if limit is None else limit):
+            return self
+        other = copy.copy(self)
+        other.kept = self.fast.products(self.X, self.X)
+        return other
+
+    @property
+    def product_cost(self) -> float:
+        n = float(len(self.X))
+        return (n * self.p) ** 2 if self.fast is None else n * n * self.p * (self.fast.pair_numbers + 1)
 
     def _dense(self):
         return self._rows(0, len(self.X))
@@ -189,6 +252,19 @@ class _Sum(LinearOperator):
         values = sum(term.column(index) for term in self.terms)
         return values if self.scale is None else values * self.scale * self.scale[index]
 
+    def stored(self, limit: int | None = None) -> LinearOperator:
+        whole = super().stored(limit)
+        if whole is not self:
+            return whole
+        share = None if limit is None else limit // len(self.terms)
+        terms = [term.stored(share) for term in self.terms]
+        same = all(new is old for new, old in zip(terms, self.terms, strict=True))
+        return self if same else _Sum(terms, self.scale)
+
+    @property
+    def product_cost(self) -> float:
+        return sum(term.costs.product for term in self.terms)
+
     def _dense(self):
         matrix = sum(term.to_dense() for term in self.terms)
         return matrix if self.scale is None else matrix * self.scale[:, None] * self.scale[None, :]
@@ -196,8 +272,9 @@ class _Sum(LinearOperator):
 
 @congruence.register
 def _(operator: _BlockMatrix, scale: Any) -> LinearOperator:
-    both = scale if operator.scale is None else operator.scale * scale
-    return _BlockMatrix(operator.blocks, operator.X, operator.p, operator.name, both)
+    other = copy.copy(operator)
+    other.scale = scale if operator.scale is None else operator.scale * scale
+    return other
 
 
 @congruence.register

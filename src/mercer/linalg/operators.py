@@ -76,6 +76,11 @@ class LinearOperator(ABC):
         """Bytes that the dense form takes in double precision."""
         return self.shape[0] * self.shape[1] * 8
 
+    @property
+    def product_cost(self) -> float:
+        """Multiplications of a product with one column, roughly."""
+        return float(self.shape[0] * self.shape[1])
+
     def to_dense(self, max_bytes: int | None = None) -> Any:
         """Return the dense matrix, or refuse when it would take more than ``max_bytes``, the memory budget by default.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,11 +12,14 @@ import numpy as np
 from mercer._params import Params
 from mercer._state import Stateful
 from mercer.exceptions import UnsupportedError
-from mercer.kernels import ColumnLayout
+from mercer.kernels import ColumnLayout, Kernel
 from mercer.linalg import Gram
 from mercer.measures import Measure
 
-__all__ = ["BoundKernel", "Expansion", "OperatorValuedKernel"]
+__all__ = ["BoundKernel", "Expansion", "OperatorValuedKernel", "combinations"]
+
+#: what + and * build; mercer.operator_valued.algebra enters its records here, as they are such kernels too
+combinations: dict[str, Callable[[Any, Any], Any]] = {}
 
 
 class OperatorValuedKernel(Params, ABC):
@@ -23,8 +28,11 @@ class OperatorValuedKernel(Params, ABC):
     It is a record: comparable, printable, tunable as ``kernel__kernel__gamma``. A kernel of one's own implements
     :meth:`bind`, and :meth:`adapt` where parameters depend on data;
     :func:`mercer.testing.check_operator_valued_kernel` tests it. :class:`Decomposable` is the one that mercer uses by
-    itself.
+    itself. They are added, and multiplied with positive numbers and with scalar kernels on inputs.
     """
+
+    # np.float64(2) * kernel must reach __rmul__ instead of making an object array
+    __array_ufunc__ = None
 
     @property
     def pairwise(self) -> bool:
@@ -56,6 +64,25 @@ class OperatorValuedKernel(Params, ABC):
             p; 1 by default, or what the kernel itself asks for.
         """
 
+    def times(self, factor: Any) -> OperatorValuedKernel:
+        """Return l(x, z) K(x, z) for a scalar kernel l, or c K(x, z) for a number c > 0; also written ``l * K``."""
+        raise UnsupportedError(
+            f"{type(self).__name__} is not multiplied with anything. Decomposable and MatrixValuedKernel are, and so "
+            "are their sums."
+        )
+
+    def __add__(self, other: Any) -> OperatorValuedKernel:
+        return combinations["sum"](self, other)
+
+    def __radd__(self, other: Any) -> OperatorValuedKernel:
+        return self if type(other) is int and other == 0 else NotImplemented  # sum(kernels) starts from 0
+
+    def __mul__(self, other: Any) -> OperatorValuedKernel:
+        number = isinstance(other, Real) and not isinstance(other, (bool, np.bool_))
+        return self.times(other) if number or isinstance(other, Kernel) else NotImplemented
+
+    __rmul__ = __mul__
+
 
 class BoundKernel(ABC):
     """An operator-valued kernel and what stands for functions of θ in (n, m) arrays; immutable.
@@ -83,6 +110,10 @@ class BoundKernel(ABC):
     @abstractmethod
     def gram(self, X: Any) -> Gram:
         """Return 𝐊 on (n, m) arrays, without weights."""
+
+    def blocks(self, X: Any, Z: Any) -> Any:
+        """Return K(x_i, z_j) as matrices on the columns of arrays, shape (len(X), len(Z), m, m)."""
+        raise UnsupportedError(f"{type(self).__name__} has no values K(x, z) as matrices.")
 
     def analyse(self, Y: Any) -> Any:
         """Return the targets of the problem for curves as they were given."""

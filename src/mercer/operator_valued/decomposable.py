@@ -77,6 +77,10 @@ class Decomposable(OperatorValuedKernel):
         """Return a copy in which columns that k_X names are numbers."""
         return self.replace(kernel=self.kernel.locate(layout))
 
+    def times(self, factor: Any) -> Decomposable:
+        """Return the kernel in which k_X is multiplied by a scalar kernel or a number."""
+        return self.replace(kernel=factor * self.kernel)
+
     def bind(self, measure: Measure, slopes: Any = None, *, n_components: int | None = None) -> BoundDecomposable:
         """Fix the output representation: values in R^p at the nodes of ``measure`` and, perhaps, slopes at some points.
 
@@ -141,6 +145,9 @@ class BoundDecomposable(BoundKernel):
     def gram(self, X: Any) -> Kronecker:
         """Return K_X ⊗ (K_Θ ⊗ A), without weights."""
         return Kronecker(self.kernel.gram(X), self.output_gram())
+
+    def blocks(self, X: Any, Z: Any) -> Any:
+        return self.kernel(X, Z)[:, :, None, None] * self.output_gram().to_dense()
 
     def output_gram(self) -> LinearOperator:
         """Return K_Θ ⊗ A, without weights."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.backend import namespace, to_numpy
-from mercer.exceptions import DataError
-from mercer.linalg import Gram, OperatorGram
-from mercer.linalg.memory import BLOCK_BYTES
+from mercer.exceptions import DataError, UnsupportedError
+from mercer.kernels import ColumnLayout, Kernel
+from mercer.linalg import FastProducts, Gram, OperatorGram
+from mercer.linalg.memory import BLOCK_BYTES, PAIR_BLOCK
 from mercer.measures import Measure
-from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel
+from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel, combinations
 
 __all__ = ["BoundMatrixKernel", "MatrixExpansion", "MatrixValuedKernel"]
 
@@ -54,6 +56,87 @@ class MatrixValuedKernel(OperatorValuedKernel):
     def blocks(self, X: Any, Z: Any) -> Any:
         """Return K(x_i, z_j) for the rows of two arrays, shape (len(X), len(Z), p, p); K(z, x) is K(x, z)ᵀ."""
 
+    def products(self, X: Any, Z: Any, factor: Any = None) -> Callable[[Any], Any]:
+        """Return C ↦ Σ_j K(x_i, z_j) c_j, (len(Z), p) to (len(X), p), with what all C share computed once.
+
+        A kernel whose products need less than its blocks overrides this, and :attr:`pair_numbers` with it.
+
+        Parameters
+        ----------
+        X, Z : arrays of shape (n, d) and (m, d)
+            Points.
+        factor : array of shape (n, m), optional
+            Numbers that the blocks are multiplied by.
+        """
+        values = np.asarray(self.blocks(X, Z))
+        values = values if factor is None else values * factor[:, :, None, None]
+        n, m, p, _ = values.shape
+        matrix = values.transpose(0, 2, 1, 3).reshape(n * p, m * p)
+        return lambda C: (matrix @ C.reshape(-1)).reshape(n, p)
+
+    @property
+    def pair_numbers(self) -> int | None:
+        """How many numbers :meth:`products` keeps for each pair of rows; None for p², those of the blocks."""
+        return None
+
+    def product(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return Σ_j K(x_i, z_j) c_j for C of shape (len(Z), p), shape (len(X), p), some rows at a time."""
+        X, Z, C = (np.asarray(array, dtype=float) for array in (X, Z, C))
+        self.require_outputs(X, C.shape[1])
+        return self._by_rows(lambda x: self.products(x, Z)(C), X, C)
+
+    def diagonal(self, X: Any) -> Any:
+        """Return K(x_i, x_i), shape (len(X), p, p)."""
+        return np.stack([np.asarray(self.blocks(x[None, :], x[None, :]))[0, 0] for x in X])
+
+    def jacobian(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return ∂h_a(x_i)/∂x_b at (i, a, b), shape (len(X), p, d), of the function h = Σ_j K(·, z_j) c_j."""
+        raise self._no_field("derivatives in x")
+
+    def parts(self, X: Any, Z: Any, C: Any) -> tuple[Any, Any]:
+        """Return the parts of h = Σ_j K(·, z_j) c_j without rotation and without sources, two (len(X), d) arrays."""
+        raise self._no_field("parts without rotation and without sources")
+
+    def potential(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return u(x_i), shape (len(X),), whose gradient is the part of h = Σ_j K(·, z_j) c_j without rotation."""
+        raise self._no_field("potential")
+
+    def stream_function(self, X: Any, Z: Any, C: Any) -> Any:
+        """Return ψ(x_i), shape (len(X),): in the plane (∂ψ/∂x₂, −∂ψ/∂x₁) is the part of h without sources."""
+        raise self._no_field("stream function")
+
+    def _no_field(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"Functions of {type(self).__name__} have no {what} that is known. Those of CurlFree, DivergenceFree and "
+            "Helmholtz have, and those of their sums and multiples by numbers."
+        )
+
+    def require_outputs(self, X: Any, n_outputs: int) -> None:
+        """Refuse inputs or numbers of outputs p that the kernel is not meant for."""
+
+    def _by_rows(self, function: Callable[[Any], Any], X: np.ndarray, C: np.ndarray) -> np.ndarray:
+        """Return a function of the rows of X and of all pairs with the rows of C, some rows at a time."""
+        pairs = BLOCK_BYTES // (8 * max(C.shape[1], 1) ** 2) if self.pair_numbers is None else PAIR_BLOCK
+        size = max(1, pairs // max(len(C), 1))
+        parts = [function(X[k : k + size]) for k in range(0, len(X), size)]
+        return np.concatenate(parts) if parts else np.asarray(function(X))
+
+    def adapt(self, X: Any) -> Self:
+        """Return a copy in which parameters that depend on the inputs are numbers, those of nested kernels."""
+        return self.replace(**{name: kernel.adapt(X) for name, kernel in self._nested().items()})
+
+    def locate(self, layout: ColumnLayout) -> Self:
+        """Return a copy in which columns that nested kernels name are numbers."""
+        nested = {name: kernel.locate(layout) for name, kernel in self._nested().items()}
+        return self.replace(**nested) if nested else self
+
+    def _nested(self) -> dict[str, Any]:
+        params = self.get_params(deep=False)
+        return {name: value for name, value in params.items() if isinstance(value, (Kernel, OperatorValuedKernel))}
+
+    def times(self, factor: Any) -> MatrixValuedKernel:
+        return combinations["modulated"](self, factor)
+
     def bind(self, measure: Measure, *, n_components: int | None = None) -> BoundMatrixKernel:
         """Return the kernel for vectors in R^p, p the number of points of the measure (indices, as a rule)."""
         if n_components not in (None, 1):
@@ -76,9 +159,19 @@ class BoundMatrixKernel(BoundKernel):
         return False
 
     def gram(self, X: Any) -> Gram:
-        return OperatorGram(self.kernel.blocks, X, len(self.measure), name=f"{type(self.kernel).__name__}.blocks")
+        kernel, p = self.kernel, len(self.measure)
+        kernel.require_outputs(X, p)
+        name = f"{type(kernel).__name__}.blocks"
+        if kernel.pair_numbers is None:
+            return OperatorGram(kernel.blocks, X, p, name)
+        fast = FastProducts(kernel.products, kernel.diagonal, kernel.pair_numbers)
+        return OperatorGram(kernel.blocks, X, p, name, fast)
+
+    def blocks(self, X: Any, Z: Any) -> Any:
+        return self.kernel.blocks(X, Z)
 
     def expand(self, X: Any, coef: Any) -> MatrixExpansion:
+        self.kernel.require_outputs(X, len(self.measure))
         return MatrixExpansion(self.kernel, X, coef)
 
     def observe(self, expansion: Expansion, X: Any) -> Any:
@@ -113,12 +206,7 @@ class MatrixExpansion(Expansion):
         p = self.coef.shape[1]
         if not np.all((index == np.round(index)) & (index >= 0) & (index < p)):
             raise DataError(f"MatrixExpansion: points are the indices 0, ..., {p - 1} of components; got {index}.")
-        step = max(1, BLOCK_BYTES // max(8 * self.coef.size * p, 1))
-        parts = [self._values(X[start : start + step]) for start in range(0, len(X), step)]
-        return np.concatenate([np.zeros((0, p)), *parts])[:, index.astype(int)]
-
-    def _values(self, X: np.ndarray) -> np.ndarray:
-        return np.einsum("ijab,jb->ia", np.asarray(self.kernel.blocks(X, self.X)), self.coef, optimize=True)
+        return self.kernel.product(X, self.X, self.coef)[:, index.astype(int)]
 
     @property
     def norm(self):
