@@ -15,6 +15,7 @@ from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.registry import as_kernel
 from mercer.kernels.stationary import Laplacian, Periodic
+from mercer.kernels.tabulated import Tabulated
 
 __all__ = [
     "Kernel",
@@ -34,6 +35,7 @@ __all__ = [
     "IntegralLaplacian",
     "FunctionalGaussian",
     "Precomputed",
+    "Tabulated",
     "FunctionKernel",
     "ExplicitKernel",
     "FeatureKernel",
