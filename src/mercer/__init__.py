@@ -15,7 +15,9 @@ from mercer.estimators import (
     FunctionalRegressorCV,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
+    LearnedMatrix,
     LevelSetDetector,
+    VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
 
@@ -33,7 +35,9 @@ __all__ = [
     "FunctionalRegressorCV",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
+    "LearnedMatrix",
     "LevelSetDetector",
     "QuantileFunction",
+    "VectorValuedRegressor",
     "__version__",
 ]

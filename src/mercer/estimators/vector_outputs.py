@@ -9,8 +9,10 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.estimators.grid_curves import GridCurves
+from mercer.estimators.output_metric import OutputMetric
 from mercer.exceptions import DataError
-from mercer.operator_valued import OperatorValuedKernel
+from mercer.kernels import Tabulated
+from mercer.operator_valued import Congruent, OperatorValuedKernel
 
 __all__ = ["VectorOutputs"]
 
@@ -20,7 +22,15 @@ class VectorOutputs(GridCurves):
     """n vectors in R^p: functions of the indices 0, ..., p − 1, of weight 1 each; NaN where nothing was observed.
 
     Their kernel is k_X·Γ, Γ a kernel of indices, or any operator-valued one.
+
+    Parameters
+    ----------
+    metric : OutputMetric, optional
+        Q of the norm rᵀQ⁻¹r; values are in its coordinates, in which kernels of the outputs as they were given are put
+        by :meth:`bind`. The identity of these coordinates is :class:`~mercer.kernels.Identity`.
     """
+
+    metric: OutputMetric | None = None
 
     def check(self, owner: object, X: Any, keep: np.ndarray | None = None) -> None:
         """Refuse rows, and outputs, without an observation in the rows to keep (all by default)."""
@@ -38,6 +48,9 @@ class VectorOutputs(GridCurves):
 
     def bind(self, kernel: Any, output_kernel: Any, output_matrix: Any) -> Any:
         """Return the kernel of the p outputs."""
+        metric = self.metric
         if isinstance(kernel, OperatorValuedKernel):
-            return kernel.bind(self.nodes)
+            return (kernel if metric is None else Congruent(kernel, metric.inverse)).bind(self.nodes)
+        if metric is not None and isinstance(output_kernel, Tabulated):
+            output_kernel = Tabulated(metric.of_matrix(np.asarray(to_numpy(output_kernel.matrix))))
         return super().bind(kernel, output_kernel, output_matrix)

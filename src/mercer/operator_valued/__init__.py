@@ -4,6 +4,7 @@ from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKe
 from mercer.operator_valued.bases import Basis, BoundBasis, FunctionBasis, NystromBasis
 from mercer.operator_valued.coefficients import BoundCoefficients, ExpansionKernel
 from mercer.operator_valued.components import check_output_matrix, leading_components
+from mercer.operator_valued.congruent import Congruent
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
 from mercer.operator_valued.matrix_valued import BoundMatrixKernel, MatrixExpansion, MatrixValuedKernel
@@ -20,6 +21,7 @@ __all__ = [
     "OperatorValuedKernel",
     "Decomposable",
     "MatrixValuedKernel",
+    "Congruent",
     "BoundKernel",
     "BoundDecomposable",
     "BoundCoefficients",
