@@ -19,7 +19,7 @@ SHARES = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)
 #: parts of the rows, each predicted by fits to the others that know nothing of it
 FOLDS = 4
 #: standard errors by which a learned matrix has to be better than the identity
-CLEARLY = 1.0
+CLEARLY = 1.5
 
 
 @dataclass(eq=False, repr=False)
@@ -57,8 +57,8 @@ def learn_output_matrix(
 
     The matrix Γ̂ of greatest evidence is shrunk, Γ = (1 − t)Γ̂ + tI (of a given rank within its own span). A quarter of
     the rows at a time is predicted from the others, from which Γ̂ is learned, too, so that its errors pretend nothing;
-    t is the best with its best λ, and stands against the identity with its best λ only where it is better by one
-    standard error of the differences between rows.
+    t is the best with its best λ, and stands against the identity with its best λ only where it is better by 1.5
+    standard errors of the differences between rows.
 
     Parameters
     ----------
@@ -136,6 +136,7 @@ class _Complete:
             gram = gram - np.outer(unit, along) - np.outer(along, unit) + (unit @ along) * np.outer(unit, unit)
         sigma, U = np.linalg.eigh(gram)
         keep = sigma > len(sigma) * np.finfo(float).eps * sigma[-1]
+        keep[: int(centred)] = False  # the constant itself, but for rounding
         self.sigma = np.concatenate([sigma[keep], np.zeros(len(sigma) - keep.sum() - centred)])
         rest = root[:, None] * (Y[train] - mean)
         inside = U[:, keep].T @ rest

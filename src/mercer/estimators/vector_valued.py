@@ -134,7 +134,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     *Learned Γ.* On at most 500 rows (400 observed values where some are missing) Γ̂ maximises the evidence, and
     (1 − t)Γ̂ + tI, of trace p, is taken with the t that predicts quarters of the rows best from the others, Γ̂ learned
-    from these alone. It must beat the identity by a standard error of the difference.
+    from these alone. It must beat the identity by 1.5 standard errors of the difference.
 
     *Leave-one-out* is exact and in closed form: from two eigendecompositions where the kernel decomposes and all
     targets are there; otherwise from the matrix of all observed values, 1 000 of them at most.

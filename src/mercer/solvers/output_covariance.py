@@ -41,7 +41,7 @@ def covariance_of_rows(spectrum: np.ndarray, Z: np.ndarray, shift: float, rank: 
     size = float(np.mean(Z**2 / (spectrum[:, None] + shift)))
     matrix, noise = size * np.eye(p), size * shift
     for step in range(STEPS if rank is None else 2 * STEPS):
-        if rank is not None and step == STEPS:
+        if rank is not None and step >= STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
         tau, V = np.linalg.eigh(matrix)
         tau = np.maximum(tau, 0)
@@ -51,7 +51,7 @@ def covariance_of_rows(spectrum: np.ndarray, Z: np.ndarray, shift: float, rank: 
         moment = np.sqrt(spectrum)[:, None] * rotated * tau
         noise *= float(np.sqrt(np.sum(rotated**2) / np.sum(1 / total)))
         matrix = V @ _balance(np.diag(tangent), moment.T @ moment) @ V.T
-    return Evidence(matrix, noise)
+    return Evidence(matrix if rank is None else leading_part(matrix, rank), noise)
 
 
 def covariance_of_entries(
@@ -77,7 +77,7 @@ def covariance_of_entries(
     size = float(np.mean(y * alone))
     matrix, noise = size * np.eye(p), size * shift
     for step in range(STEPS if rank is None else 2 * STEPS):
-        if rank is not None and step == STEPS:
+        if rank is not None and step >= STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
         inverse = np.linalg.inv(K * matrix[np.ix_(columns, columns)] + noise * np.eye(len(y)))
         solved = inverse @ y
@@ -86,7 +86,7 @@ def covariance_of_entries(
         tangent = belongs.T @ (K * inverse) @ belongs
         noise *= float(np.sqrt(solved @ solved / np.trace(inverse)))
         matrix = _balance((tangent + tangent.T) / 2, moment)
-    return Evidence(matrix, noise)
+    return Evidence(matrix if rank is None else leading_part(matrix, rank), noise)
 
 
 def leading_part(matrix: np.ndarray, rank: int) -> np.ndarray:
