@@ -17,6 +17,7 @@ from mercer.estimators import (
     KernelQuantileRegressorCV,
     LearnedMatrix,
     LevelSetDetector,
+    SimplexClassifier,
     VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
@@ -38,6 +39,7 @@ __all__ = [
     "LearnedMatrix",
     "LevelSetDetector",
     "QuantileFunction",
+    "SimplexClassifier",
     "VectorValuedRegressor",
     "__version__",
 ]

@@ -16,7 +16,7 @@ EMPTY = np.where(np.arange(20)[:, None] == 4, np.nan, Y)
 
 
 @pytest.mark.parametrize(
-    "params, y, message",
+    ("params", "y", "message"),
     [
         ({"output_matrix": np.eye(3)}, Y, r"shape \(n_components, n_components\) = \(2, 2\)"),
         ({"output_matrix": -np.eye(2)}, Y, "positive semi-definite"),
@@ -67,5 +67,5 @@ def test_tables_that_are_no_kernels(matrix):
 
 
 def test_points_that_are_no_indices():
-    with pytest.raises(DataError, match="indices 0, ..., 1"):
+    with pytest.raises(DataError, match=r"indices 0, \.\.\., 1"):
         Tabulated(np.eye(2))(np.array([[0.5]]))

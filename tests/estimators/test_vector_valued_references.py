@@ -43,7 +43,7 @@ def primal(loss, G, Y, alpha, weight, intercept):
     return value, U.value
 
 
-@pytest.mark.parametrize("intercept, weighted, missing", SETTINGS)
+@pytest.mark.parametrize(("intercept", "weighted", "missing"), SETTINGS)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("whole", [False, True])
 def test_cvxpy(whole, loss, intercept, weighted, missing):

@@ -34,7 +34,7 @@ def posed(kernel, missing=False, weighted=False, intercept=False, n=9, alpha=0.0
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("weighted, intercept", [(False, False), (True, True), (False, True)])
+@pytest.mark.parametrize(("weighted", "intercept"), [(False, False), (True, True), (False, True)])
 def test_fits_without_a_sample(kernel, missing, weighted, intercept):
     X, Y, s, _, problem, _ = posed(kernel, missing, weighted, intercept)
     found = BlockLeaveOneOut(problem).residuals(problem.alpha)

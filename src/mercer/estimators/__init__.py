@@ -10,6 +10,7 @@ from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
+from mercer.estimators.simplex import SimplexClassifier
 from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "KernelQuantileRegressorCV",
     "LearnedMatrix",
     "LevelSetDetector",
+    "SimplexClassifier",
     "VectorValuedRegressor",
 ]

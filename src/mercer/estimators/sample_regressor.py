@@ -43,6 +43,10 @@ class SampleRegressor(CertifiedEstimator):
     def _output_kernels(self, outputs: Outputs) -> list[Any]:
         """Return the output kernel, or several to choose from."""
 
+    def _default_kernels(self, X: Any) -> list[Kernel]:
+        """Return input kernels to choose from where none is given, from smooth to rough."""
+        return default_kernels(X, FEW_LENGTHS)
+
     def _check_settings(self) -> None:
         super()._check_settings()
         if isinstance(self.alpha, str):
@@ -90,7 +94,7 @@ class SampleRegressor(CertifiedEstimator):
         if automatic:
             loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.compares))
         given = self._part("kernel") is not None
-        kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
+        kernels = [self._adapted_kernel(sample.X)] if given else self._default_kernels(sample.X)
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
         learn = self._learned_kernels if self._learns(sample) else None
         chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss, learn)
@@ -108,7 +112,7 @@ class SampleRegressor(CertifiedEstimator):
         loss, automatic = self._loss()
         alpha = None if isinstance(self.alpha, str) else float(self.alpha)
         default = self._part("kernel") is None
-        kernels = default_kernels(sample.X, FEW_LENGTHS) if default else [self._adapted_kernel(sample.X)]
+        kernels = self._default_kernels(sample.X) if default else [self._adapted_kernel(sample.X)]
         output_kernels = self._output_kernels(sample.outputs)
         if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
             output_kernels = output_kernels[:1]

@@ -64,9 +64,9 @@ class Smoothness(NamedTuple):
     alpha: float
 
 
-def default_kernels(X: Any, lengths: Sequence[float]) -> list[Kernel]:
+def default_kernels(X: Any, lengths: Sequence[float], bandwidth: str = "standardized") -> list[Kernel]:
     """Return the candidates for k_X where none is given: Gaussians with one scale per column, of falling length."""
-    unit: Any = Gaussian("standardized").adapt(X)
+    unit: Any = Gaussian(bandwidth).adapt(X)
     return [Gaussian(unit.gamma / length**2) for length in lengths]
 
 

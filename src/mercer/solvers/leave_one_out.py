@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.backend import as_like, to_numpy
+from mercer.backend import as_like, positive_inverse, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import LinearOperator
 from mercer.problems import DualProblem
@@ -80,6 +80,8 @@ def leave_one_out_predictions(problem: DualProblem) -> Any:
     """
     if _in_blocks(problem):
         return as_like(to_numpy(problem.Y) - BlockLeaveOneOut(problem).residuals(problem.alpha), problem.Y)
+    if problem.gram.columns_alike:
+        return as_like(to_numpy(problem.Y) - _alike_residuals(problem), problem.Y)
     return RidgePath(problem, [problem.alpha]).leave_one_out_predictions(problem.alpha)
 
 
@@ -143,6 +145,19 @@ def kernel_grid_errors(
             path = RidgePath(problem, alphas, inputs=basis, outputs=right)
             errors[i, j] = path.leave_one_out_errors if criterion == "leave_one_out" else path.generalised_errors
     return errors
+
+
+def _alike_residuals(problem: DualProblem) -> np.ndarray:
+    """Residuals (By)_i/B_ii of samples that were left out, where all outputs have one matrix B: one inverse."""
+    root = np.sqrt(to_numpy(problem.sample_weight).astype(float))
+    matrix = to_numpy(problem.gram.column_operator().to_dense()) * root[:, None] * root
+    matrix[np.diag_indices_from(matrix)] += 1 / problem.scale
+    inverse = positive_inverse(matrix)
+    if problem.fit_intercept:
+        pull = inverse @ root
+        inverse -= np.outer(pull, pull / (root @ pull))
+    room = np.maximum(np.diagonal(inverse), np.finfo(float).tiny)
+    return inverse @ (root[:, None] * to_numpy(problem.Y)) / (root * room)[:, None]
 
 
 def _in_blocks(problem: DualProblem) -> bool:
