@@ -50,7 +50,8 @@ class VectorOutputs(GridCurves):
         """Return the kernel of the p outputs."""
         metric = self.metric
         if isinstance(kernel, OperatorValuedKernel):
-            return (kernel if metric is None else Congruent(kernel, metric.inverse)).bind(self.nodes)
+            whole: Any = kernel
+            return (whole if metric is None else Congruent(whole, metric.inverse)).bind(self.nodes)
         if metric is not None and isinstance(output_kernel, Tabulated):
             output_kernel = Tabulated(metric.of_matrix(np.asarray(to_numpy(output_kernel.matrix))))
         return super().bind(kernel, output_kernel, output_matrix)

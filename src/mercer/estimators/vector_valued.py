@@ -342,12 +342,13 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.posterior_ = self.signal_variance_ = self.noise_variance_ = None
         if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel, MatrixValuedKernel)):
             return
+        outputs: Any = sample.outputs
         p = problem.shape[1]
-        known = sample.outputs.n_observed - (p if sample.fit_intercept else 0)
+        known = outputs.n_observed - (p if sample.fit_intercept else 0)
         shift = 1 / problem.scale
         self.signal_variance_ = 2 * max(self.objective_, 0.0) / (problem.alpha * max(known, 1))
         self.noise_variance_ = shift * self.signal_variance_
-        metric = sample.outputs.metric
+        metric = outputs.metric
         self.posterior_ = GaussianPosterior(
             bound.kernel,
             None if self._whole else to_numpy(bound.output_gram().to_dense()).astype(float),
@@ -362,8 +363,9 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     def _leave_metric(self, sample: Sample, chosen: Smoothness) -> None:
         """Become the model in the coordinates of the user."""
-        metric, p = sample.outputs.metric, len(sample.measure)
-        self.layout_ = sample.outputs.take(np.zeros(0, dtype=int))
+        vectors: Any = sample.outputs
+        metric, p = vectors.metric, len(sample.measure)
+        self.layout_: VectorOutputs = vectors.take(np.zeros(0, dtype=int))
         self.metric_ = None if metric is None else metric.matrix
         matrix = np.eye(p) if metric is None else metric.matrix
         if isinstance(chosen.output_kernel, Tabulated):
@@ -371,7 +373,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.output_matrix_ = None if self._whole else matrix
         if metric is None:
             return
-        outputs = replace(sample.outputs, metric=None)
+        outputs = replace(vectors, metric=None)
         bound = outputs.bind(chosen.kernel, Tabulated(matrix), None)
         self.dual_coef_ = self.dual_coef_ @ as_like(metric.inverse.copy(), self.dual_coef_)
         self.intercept_ = as_like(metric.factor, self.intercept_) @ self.intercept_
