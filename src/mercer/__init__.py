@@ -15,7 +15,10 @@ from mercer.estimators import (
     FunctionalRegressorCV,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
+    LearnedMatrix,
     LevelSetDetector,
+    SimplexClassifier,
+    VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
 
@@ -33,7 +36,10 @@ __all__ = [
     "FunctionalRegressorCV",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
+    "LearnedMatrix",
     "LevelSetDetector",
     "QuantileFunction",
+    "SimplexClassifier",
+    "VectorValuedRegressor",
     "__version__",
 ]

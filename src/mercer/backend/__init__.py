@@ -12,11 +12,12 @@ from mercer.backend.arrays import (
     require_numpy,
     to_numpy,
 )
-from mercer.backend.factorisations import cholesky_solve, eigh
+from mercer.backend.factorisations import cholesky_solve, eigh, positive_inverse
 
 __all__ = [
     "as_like",
     "cholesky_solve",
+    "positive_inverse",
     "clip",
     "to_numpy",
     "device",

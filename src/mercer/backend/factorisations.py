@@ -8,7 +8,7 @@ import scipy.linalg
 from mercer.backend.arrays import Array, as_like, is_numpy, namespace, to_numpy
 from mercer.exceptions import DataError
 
-__all__ = ["cholesky_solve", "eigh"]
+__all__ = ["cholesky_solve", "eigh", "positive_inverse"]
 
 
 def eigh(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
@@ -58,6 +58,17 @@ def cholesky_solve(matrix: Array, rhs: Array, *, overwrite: bool = False) -> Arr
         above = np.triu(_in_place(matrix, overwrite), 1)
         return _clipped_solve(above + above.T + np.diag(diagonal), rhs)
     return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+
+
+def positive_inverse(matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of a positive definite matrix (NumPy), with eigenvalues that rounding tells from zero."""
+    factor, failed = scipy.linalg.lapack.dpotrf(matrix, lower=1)
+    if not failed:
+        inverse, failed = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    if failed:
+        return cholesky_solve(matrix, np.eye(len(matrix)))
+    lower = np.tril(inverse, -1)
+    return lower + lower.T + np.diag(np.diagonal(inverse))
 
 
 def _clipped_solve(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:

@@ -6,9 +6,12 @@ from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
+from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
+from mercer.estimators.simplex import SimplexClassifier
+from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
     "ConformalFunctionalRegressor",
@@ -19,5 +22,8 @@ __all__ = [
     "FunctionalRegressorCV",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
+    "LearnedMatrix",
     "LevelSetDetector",
+    "SimplexClassifier",
+    "VectorValuedRegressor",
 ]

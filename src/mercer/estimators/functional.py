@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +9,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import as_like, device, namespace, to_numpy
-from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
-from mercer.estimators.column_relevance import column_shares, learned_kernels, tells_columns
+from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.diagnosis import diagnose_curves
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
-from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
@@ -26,17 +22,9 @@ from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.renamed import renamed
 from mercer.estimators.sample import Sample
+from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smooth_mean import SmoothMean
-from mercer.estimators.smoothness import (
-    FEW_LENGTHS,
-    MEAN_SCALE,
-    Smoothness,
-    choose_smoothness,
-    default_kernels,
-    per_deviation,
-    ridge_residuals,
-    some_rows,
-)
+from mercer.estimators.smoothness import FEW_LENGTHS, MEAN_SCALE
 from mercer.estimators.validation import (
     as_points,
     check_gram,
@@ -49,22 +37,19 @@ from mercer.estimators.validation import (
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import eigh_fits
-from mercer.losses import LOSSES, Loss, Square, as_loss, loss_names
-from mercer.magnitudes import check_alpha
+from mercer.losses import Square
 from mercer.operator_valued import (
     Basis,
-    BoundBasis,
     Decomposable,
     NystromBasis,
     OperatorValuedKernel,
     check_output_matrix,
 )
-from mercer.solvers import afford
 
 __all__ = ["FunctionalRegressor"]
 
 
-class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
+class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     """Regression with curves as outputs: on a grid, with holes, or each curve at points of its own.
 
     Minimises, over h in the space of the kernel (k_X(x, z) + c)·k_Θ(θ, τ)·A,
@@ -255,11 +240,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         super()._check_settings()
         if self.mean_curve not in ("smooth", "free"):
             raise parameter_error(self, "mean_curve", self.mean_curve, "'smooth' or 'free'")
-        if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
-        else:
-            check_alpha(self, self.alpha, "Or pass alpha='auto'.")
 
     def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
         if not isinstance(kernel, Decomposable):
@@ -285,37 +265,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             "'nodes', 'eigen' or a Basis",
             _basis_hint(self.representation),
         )
-
-    def _loss(self) -> tuple[Loss, bool]:
-        """Return the loss, and whether its threshold is to be taken from the data."""
-        names = loss_names(indexed_by=None)
-        if isinstance(self.loss, str) and self.loss in names:
-            if self.geometry not in (None, "norm", "pointwise", "componentwise"):
-                allowed = "'norm', 'pointwise', 'componentwise' or None"
-                raise parameter_error(self, "geometry", self.geometry, allowed)
-            fixed = self.geometry is None or "geometry" not in LOSSES[self.loss]().get_params()
-            loss = as_loss(self.loss, **({} if fixed else {"geometry": self.geometry}))
-            return loss, loss.threshold is not None
-        if not isinstance(self.loss, Loss):
-            close = difflib.get_close_matches(str(getattr(self.loss, "__name__", self.loss)).lower(), names, n=1)
-            raise parameter_error(
-                self,
-                "loss",
-                self.loss,
-                "a Loss or one of " + ", ".join(map(repr, names)),
-                f"Did you mean {close[0]!r}?" if close else "",
-            )
-        loss = as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry}))
-        if loss.indexed_by is not None:
-            raise parameter_error(
-                self,
-                "loss",
-                loss,
-                "a loss of curves",
-                f"The points of this one are {loss.indexed_by}s: see KernelQuantileRegressor and "
-                "CostSensitiveClassifier.",
-            )
-        return loss, False
 
     def _output_kernels(self, outputs: Outputs) -> list[Kernel]:
         """Return the output kernel, or several to choose from."""
@@ -395,62 +344,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
         if isinstance(self.loss_, Square) and len(outputs.measure) > 1:
             warn_of_outliers(self, outputs, residuals, outlying, weight)
 
-    def _afford(self, sample: Sample) -> None:
-        """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
-        pairwise = self.__sklearn_tags__().input_tags.pairwise
-        rows = some_rows(sample, pairwise, ROUGH_ROWS)
-        loss, automatic = self._loss()
-        if automatic:
-            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.compares))
-        given = self._part("kernel") is not None
-        kernels = [self._adapted_kernel(sample.X)] if given else default_kernels(sample.X, FEW_LENGTHS)
-        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        learn = self._learned_kernels if self._learns(sample) else None
-        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss, learn)
-        if alpha is None and not loss.smooth:
-            chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
-        lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
-        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
-        afford(self.solver, sample.pose(bound, loss, lenience * chosen.alpha), self._tolerance)
-
-    def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
-        """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold.
-
-        ``sample`` has centred outputs and the rows to fit; ``given`` all rows as they came, of which folds are made.
-        """
-        loss, automatic = self._loss()
-        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
-        default = self._part("kernel") is None
-        kernels = default_kernels(sample.X, FEW_LENGTHS) if default else [self._adapted_kernel(sample.X)]
-        output_kernels = self._output_kernels(sample.outputs)
-        if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
-            output_kernels = output_kernels[:1]
-
-        learn = self._learned_kernels if self._learns(sample) else None
-        families = curve_kernels(sample.X, self.encoder_, FEW_LENGTHS) if default else []
-
-        def choose(sample):
-            return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
-
-        settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
-        if settled or not math.isfinite(loss.dual_bound):
-            chosen, tame = choose(sample), sample
-        else:
-            chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.compares)
-        if automatic:
-            loss = loss.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, loss), loss.compares))
-        if alpha is None and not loss.smooth:
-            chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
-        return chosen, loss
-
-    def _learns(self, sample: Sample) -> bool:
-        """Whether scales of columns are learned: where no kernel is given, and curves are whole and no outliers."""
-        robust = math.isfinite(self._loss()[0].dual_bound)
-        return self._part("kernel") is None and not robust and tells_columns(sample)
-
-    def _learned_kernels(self, sample: Sample) -> list[Kernel]:
-        """Return input kernels with scales of columns from the curves."""
-        return learned_kernels(sample, FEW_LENGTHS)
+    def _other_kernels(self, X) -> list[list[Kernel]]:
+        """Return families of kernels on functions, where X holds curves."""
+        return curve_kernels(X, self.encoder_, FEW_LENGTHS)
 
     def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
@@ -481,12 +377,6 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, CertifiedEstimator):
             return False, 0.0
         smooth = self.mean_curve == "smooth" and outputs.located and len(outputs.measure) > 1
         return (False, MEAN_SCALE) if smooth else (True, 0.0)
-
-    def _check_lengths(self, X, outputs: Outputs) -> None:
-        if len(outputs) != X.shape[0]:
-            raise DataError(
-                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(outputs)}."
-            )
 
     def _matrix(self, outputs: Outputs):
         given = self._part("output_matrix")

@@ -55,6 +55,11 @@ class Outputs(Stateful, ABC):
         """Whether there is a value of each output at each point."""
 
     @property
+    def n_observed(self) -> int:
+        """How many values were observed."""
+        return int(np.sum(~np.isnan(to_numpy(self.values))))
+
+    @property
     @abstractmethod
     def measure(self) -> Measure:
         """The points of Θ that were looked at, with their weights."""

@@ -13,6 +13,7 @@ from mercer.estimators.regularisation import MOST_ROWS, TIE
 from mercer.estimators.sample import Sample
 from mercer.kernels import Gaussian, Kernel
 from mercer.losses import Loss, Square
+from mercer.operator_valued import OperatorValuedKernel
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
 
 __all__ = [
@@ -37,6 +38,8 @@ ALPHAS = np.logspace(-8, 1, 37)
 FEW_ALPHAS = np.logspace(-6, 0, 7)
 #: rows that an automatic choice looks at where each λ takes a solve
 INCOMPLETE_ROWS = 150
+#: observed values that a choice looks at where samples are left out as blocks of one matrix of all of them
+BLOCK_ENTRIES = 1000
 #: rows that choose among several input kernels, each of which takes an eigendecomposition
 KERNEL_ROWS = 500
 #: lengths of the default input kernels, in units of the median distance of standardised inputs: for a quick choice,
@@ -64,9 +67,9 @@ class Smoothness(NamedTuple):
     alpha: float
 
 
-def default_kernels(X: Any, lengths: Sequence[float]) -> list[Kernel]:
+def default_kernels(X: Any, lengths: Sequence[float], bandwidth: str = "standardized") -> list[Kernel]:
     """Return the candidates for k_X where none is given: Gaussians with one scale per column, of falling length."""
-    unit: Any = Gaussian("standardized").adapt(X)
+    unit: Any = Gaussian(bandwidth).adapt(X)
     return [Gaussian(unit.gamma / length**2) for length in lengths]
 
 
@@ -83,9 +86,10 @@ def choose_smoothness(
 
     Input kernels come from smooth to rough, and a rougher one must be better by 2/n. Of many rows, some at equal steps
     are used: 2 000 with a complete grid, of which 500 choose among input kernels, and 150 without one, where each λ
-    takes a solve, and candidates are fewer. ``families`` are input kernels of other kinds, each from smooth to rough;
-    with the best output kernel of the others they must be better by 4/n, one family after the other. ``learn`` makes
-    further input kernels of the rows, which must predict better by more than learning may pretend.
+    takes a solve, and candidates are fewer. Kernels that do not decompose look at 1 000 values, and so do mere columns
+    some of which are missing. ``families`` are input kernels of other kinds, each from smooth to rough; with the best
+    output kernel of the others they must be better by 4/n, one family after the other. ``learn`` makes further input
+    kernels of the rows, which must predict better by more than learning may pretend.
     """
     if len(kernels) == len(output_kernels) == 1 and alpha is not None:
         return Smoothness(kernels[0], output_kernels[0], alpha)
@@ -93,7 +97,7 @@ def choose_smoothness(
         kernels, output_kernels = kernels[::2], output_kernels[::2]
         families = [family[::2] for family in families]
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
-    sample = some_rows(sample, kernels[0].pairwise)
+    sample = some_rows(sample, kernels[0].pairwise, _block_rows(sample, kernels[0]))
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
     errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
@@ -116,7 +120,20 @@ def choose_smoothness(
 
 def default_alphas(sample: Sample) -> np.ndarray:
     """Return λ to choose from: fewer where each takes a solve."""
-    return ALPHAS if sample.outputs.complete else FEW_ALPHAS
+    return ALPHAS if sample.outputs.complete or not sample.outputs.located else FEW_ALPHAS
+
+
+def _block_rows(sample: Sample, kernel: Any) -> int | None:
+    """Return how many rows a choice looks at where they are left out as blocks of one matrix; else None."""
+    whole = isinstance(kernel, OperatorValuedKernel)
+    if not whole and (sample.outputs.complete or sample.outputs.located):
+        return None
+    return max(INCOMPLETE_ROWS // 5, int(BLOCK_ENTRIES * len(sample) / max(sample.outputs.n_observed, 1)))
+
+
+def _in_blocks(sample: Sample) -> bool:
+    """Whether values are missing, but so few are there that rows are left out in closed form."""
+    return not sample.outputs.located and sample.outputs.n_observed <= 2 * BLOCK_ENTRIES
 
 
 def some_rows(sample: Sample, pairwise: bool, most: int | None = None) -> Sample:
@@ -178,12 +195,13 @@ def smoothness_errors(
     """Return errors of ridge regression on left-out curves, shape (kernels, output kernels, λ).
 
     On a complete grid they are those of leave-one-out or generalised cross-validation, in closed form, each Gram matrix
-    decomposed once; otherwise curves are left out by halves.
+    decomposed once; otherwise curves are left out by halves, or in blocks of one matrix where they are few.
     """
-    if not sample.outputs.complete:
+    complete = sample.outputs.complete
+    if not (complete or (_in_blocks(sample) and criterion == "leave_one_out")):
         return np.array([[_left_out_halves(sample, k, t, alphas, loss) for t in output_kernels] for k in kernels])
     bounds = [[sample.bind(kernel, k, loss) for k in output_kernels] for kernel in kernels]
-    if all(bound.nodal for row in bounds for bound in row):
+    if complete and all(bound.nodal for row in bounds for bound in row):
         inputs = [row[0].kernel.gram(sample.X) for row in bounds]
         outputs = [bound.output_gram() for bound in bounds[0]]
         problem = sample.pose(bounds[0][0], Square(), 1.0)

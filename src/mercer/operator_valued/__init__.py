@@ -5,6 +5,7 @@ from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKe
 from mercer.operator_valued.bases import Basis, BoundBasis, FunctionBasis, NystromBasis
 from mercer.operator_valued.coefficients import BoundCoefficients, ExpansionKernel
 from mercer.operator_valued.components import check_output_matrix, leading_components
+from mercer.operator_valued.congruent import Congruent
 from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
 from mercer.operator_valued.fields import CurlFree, DivergenceFree, RadialField
@@ -38,6 +39,7 @@ __all__ = [
     "graph_matrix",
     "task_similarities",
     "low_rank_matrix",
+    "Congruent",
     "BoundKernel",
     "BoundDecomposable",
     "BoundCoefficients",

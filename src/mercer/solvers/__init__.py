@@ -3,6 +3,7 @@
 from mercer.solvers.admm import ADMM
 from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_null, plan, select
 from mercer.solvers.base import Solver, SolverResult
+from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
@@ -21,6 +22,7 @@ from mercer.solvers.semismooth_newton import SemismoothNewton
 
 __all__ = [
     "ADMM",
+    "BlockLeaveOneOut",
     "ClosedForm",
     "InteriorPoint",
     "LBFGS",

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.backend import as_like, positive_inverse, to_numpy
 from mercer.exceptions import DataError, parameter_error
 from mercer.linalg import LinearOperator
 from mercer.problems import DualProblem
+from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
 from mercer.solvers.ridge_path import RidgePath, check_alphas, check_complete, input_basis, output_spectrum
 
 __all__ = ["generalised_errors", "kernel_grid_errors", "leave_one_out_errors", "leave_one_out_predictions"]
@@ -23,11 +25,14 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> np.ndarray:
     The problem decouples over the eigenvectors of the output Gram; in each of them the error of a left-out
     sample is its residual over one minus its leverage, λn being kept when a sample is left out. The intercept is
     handled by centring the input Gram. Cost: two eigendecompositions and, for all λ together, less than the larger one.
+    Where the kernel does not decompose, or entries are missing, residuals of a sample are those of
+    :class:`~mercer.solvers.block_leave_one_out.BlockLeaveOneOut`, at the price of an eigendecomposition of the matrix
+    on all observed entries.
 
     Parameters
     ----------
     problem : DualProblem
-        On a complete grid; its loss and its λ are not used.
+        Its loss and its λ are not used.
     alphas : array-like of float
         Values of λ.
 
@@ -39,6 +44,8 @@ def leave_one_out_errors(problem: DualProblem, alphas: Any) -> np.ndarray:
     --------
     RidgePath : The same with objectives and coefficients of all fits.
     """
+    if _in_blocks(problem):
+        return BlockLeaveOneOut(problem).errors(check_alphas(alphas))
     return RidgePath(problem, alphas).leave_one_out_errors
 
 
@@ -69,8 +76,12 @@ def generalised_errors(problem: DualProblem, alphas: Any) -> np.ndarray:
 def leave_one_out_predictions(problem: DualProblem) -> Any:
     """Return h_{−i}(x_i) + b_{−i} at the nodes, (n, m): each sample predicted from the others by the square loss.
 
-    λ is that of the problem; λn is kept when a sample is left out.
+    λ is that of the problem; λn is kept when a sample is left out. NaN where nothing was observed.
     """
+    if _in_blocks(problem):
+        return as_like(to_numpy(problem.Y) - BlockLeaveOneOut(problem).residuals(problem.alpha), problem.Y)
+    if problem.gram.columns_alike:
+        return as_like(to_numpy(problem.Y) - _alike_residuals(problem), problem.Y)
     return RidgePath(problem, [problem.alpha]).leave_one_out_predictions(problem.alpha)
 
 
@@ -134,6 +145,24 @@ def kernel_grid_errors(
             path = RidgePath(problem, alphas, inputs=basis, outputs=right)
             errors[i, j] = path.leave_one_out_errors if criterion == "leave_one_out" else path.generalised_errors
     return errors
+
+
+def _alike_residuals(problem: DualProblem) -> np.ndarray:
+    """Residuals (By)_i/B_ii of samples that were left out, where all outputs have one matrix B: one inverse."""
+    root = np.sqrt(to_numpy(problem.sample_weight).astype(float))
+    matrix = to_numpy(problem.gram.column_operator().to_dense()) * root[:, None] * root
+    matrix[np.diag_indices_from(matrix)] += 1 / problem.scale
+    inverse = positive_inverse(matrix)
+    if problem.fit_intercept:
+        pull = inverse @ root
+        inverse -= np.outer(pull, pull / (root @ pull))
+    room = np.maximum(np.diagonal(inverse), np.finfo(float).tiny)
+    return inverse @ (root[:, None] * to_numpy(problem.Y)) / (root * room)[:, None]
+
+
+def _in_blocks(problem: DualProblem) -> bool:
+    """Whether outputs of one sample hang together, so that it is left out as a block of entries."""
+    return not problem.gram.decomposes or problem.measure.observed is not None
 
 
 def _check_operators(name: str, operators: Sequence[LinearOperator], size: int) -> None:

@@ -1,0 +1,158 @@
+"""What regressions of several numbers share: the loss, and kernels, λ and thresholds by the errors of ridge fits."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from abc import abstractmethod
+from typing import Any
+
+from mercer.backend import to_numpy
+from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
+from mercer.estimators.column_relevance import learned_kernels, tells_columns
+from mercer.estimators.outliers import without_outliers
+from mercer.estimators.outputs import Outputs
+from mercer.estimators.sample import Sample
+from mercer.estimators.smoothness import (
+    FEW_LENGTHS,
+    Smoothness,
+    choose_smoothness,
+    default_kernels,
+    per_deviation,
+    ridge_residuals,
+    some_rows,
+)
+from mercer.exceptions import DataError, parameter_error
+from mercer.kernels import Kernel
+from mercer.losses import LOSSES, Loss, as_loss, loss_names
+from mercer.magnitudes import check_alpha
+from mercer.operator_valued import BoundBasis
+from mercer.solvers import afford
+
+__all__ = ["SampleRegressor"]
+
+
+class SampleRegressor(CertifiedEstimator):
+    """A regression of a :class:`~mercer.estimators.sample.Sample`: what is automatic is chosen before the fit.
+
+    A subclass has the constructor parameters ``alpha``, ``loss`` and ``geometry`` beside those of
+    :class:`~mercer.estimators.certified.CertifiedEstimator`, and says which output kernels there are.
+    """
+
+    @abstractmethod
+    def _output_kernels(self, outputs: Outputs) -> list[Any]:
+        """Return the output kernel, or several to choose from."""
+
+    def _default_kernels(self, X: Any) -> list[Kernel]:
+        """Return input kernels to choose from where none is given, from smooth to rough."""
+        return default_kernels(X, FEW_LENGTHS)
+
+    def _other_kernels(self, X: Any) -> list[list[Kernel]]:
+        """Return families of input kernels of other kinds, each from smooth to rough, that must be better by more."""
+        return []
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise parameter_error(self, "alpha", self.alpha, "a positive number or 'auto'")
+        else:
+            check_alpha(self, self.alpha, "Or pass alpha='auto'.")
+
+    def _loss(self) -> tuple[Loss, bool]:
+        """Return the loss, and whether its threshold is to be taken from the data."""
+        names = loss_names(indexed_by=None)
+        if isinstance(self.loss, str) and self.loss in names:
+            if self.geometry not in (None, "norm", "pointwise", "componentwise"):
+                allowed = "'norm', 'pointwise', 'componentwise' or None"
+                raise parameter_error(self, "geometry", self.geometry, allowed)
+            fixed = self.geometry is None or "geometry" not in LOSSES[self.loss]().get_params()
+            loss = as_loss(self.loss, **({} if fixed else {"geometry": self.geometry}))
+            return loss, loss.threshold is not None
+        if not isinstance(self.loss, Loss):
+            close = difflib.get_close_matches(str(getattr(self.loss, "__name__", self.loss)).lower(), names, n=1)
+            raise parameter_error(
+                self,
+                "loss",
+                self.loss,
+                "a Loss or one of " + ", ".join(map(repr, names)),
+                f"Did you mean {close[0]!r}?" if close else "",
+            )
+        loss = as_loss(self.loss, **({} if self.geometry is None else {"geometry": self.geometry}))
+        if loss.indexed_by is not None:
+            raise parameter_error(
+                self,
+                "loss",
+                loss,
+                "a loss of curves",
+                f"The points of this one are {loss.indexed_by}s: see KernelQuantileRegressor and "
+                "CostSensitiveClassifier.",
+            )
+        return loss, False
+
+    def _afford(self, sample: Sample) -> None:
+        """Refuse at once a fit that clearly does not fit into the memory budget: with what few rows choose."""
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        rows = some_rows(sample, pairwise, ROUGH_ROWS)
+        loss, automatic = self._loss()
+        if automatic:
+            loss = loss.for_residuals(rows.typical_size(to_numpy(rows.outputs.values), loss.compares))
+        given = self._part("kernel") is not None
+        kernels = [self._adapted_kernel(sample.X)] if given else self._default_kernels(sample.X)
+        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+        learn = self._learned_kernels if self._learns(sample) else None
+        chosen = choose_smoothness(rows, kernels, self._output_kernels(rows.outputs), alpha, loss, learn)
+        if alpha is None and not loss.smooth:
+            chosen = chosen._replace(alpha=per_deviation(rows, loss, chosen.alpha))
+        lenience = LENIENCE if isinstance(self.alpha, str) else 1.0
+        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        afford(self.solver, sample.pose(bound, loss, lenience * chosen.alpha), self._tolerance)
+
+    def _choose(self, sample: Sample, given: Sample) -> tuple[Smoothness, Loss]:
+        """Return kernels with numbers for their bandwidths, λ, and the loss with its threshold.
+
+        ``sample`` has centred outputs and the rows to fit; ``given`` all rows as they came, of which folds are made.
+        """
+        loss, automatic = self._loss()
+        alpha = None if isinstance(self.alpha, str) else float(self.alpha)
+        default = self._part("kernel") is None
+        kernels = self._default_kernels(sample.X) if default else [self._adapted_kernel(sample.X)]
+        output_kernels = self._output_kernels(sample.outputs)
+        if isinstance(sample.basis, BoundBasis):  # which does not depend on k_Θ
+            output_kernels = output_kernels[:1]
+
+        learn = self._learned_kernels if self._learns(sample) else None
+        families = self._other_kernels(sample.X) if default else []
+
+        def choose(sample):
+            return self._smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+
+        settled = len(kernels) == len(output_kernels) == 1 and alpha is not None and not automatic
+        if settled or not math.isfinite(loss.dual_bound):
+            chosen, tame = choose(sample), sample
+        else:
+            chosen, tame = without_outliers(some_rows(sample, kernels[0].pairwise), choose, loss.compares)
+        if automatic:
+            loss = loss.for_residuals(tame.typical_size(ridge_residuals(tame, chosen, loss), loss.compares))
+        if alpha is None and not loss.smooth:
+            chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
+        return chosen, loss
+
+    def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
+        """Return what :func:`~mercer.estimators.smoothness.choose_smoothness` does."""
+        return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+
+    def _learns(self, sample: Sample) -> bool:
+        """Whether scales of columns are learned: where no kernel is given, and curves are whole and no outliers."""
+        robust = math.isfinite(self._loss()[0].dual_bound)
+        return self._part("kernel") is None and not robust and tells_columns(sample)
+
+    def _learned_kernels(self, sample: Sample) -> list[Kernel]:
+        """Return input kernels with scales of columns from the curves."""
+        return learned_kernels(sample, FEW_LENGTHS)
+
+    def _check_lengths(self, X, outputs: Outputs) -> None:
+        if len(outputs) != X.shape[0]:
+            raise DataError(
+                f"{type(self).__name__}: X and Y have inconsistent numbers of samples, {X.shape[0]} and {len(outputs)}."
+            )

@@ -1,0 +1,449 @@
+"""Vectors as outputs: several numbers at once, related or not, with any operator-valued kernel and any loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.estimators.column_relevance import column_shares
+from mercer.estimators.gaussian_posterior import GaussianPosterior
+from mercer.estimators.grid_curves import GridCurves
+from mercer.estimators.interruption import interruptible, warn_of_gap
+from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
+from mercer.estimators.output_metric import read_metric
+from mercer.estimators.outputs import Outputs
+from mercer.estimators.progress import progress
+from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.sample import Sample
+from mercer.estimators.sample_regressor import SampleRegressor
+from mercer.estimators.smoothness import KERNEL_ROWS, Smoothness, choose_smoothness, default_alphas, some_rows
+from mercer.estimators.tables import column_layout
+from mercer.estimators.validation import check_gram, take_columns, take_rows, validate_rows, validate_weight
+from mercer.estimators.vector_outputs import VectorOutputs
+from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.kernels import Identity, Kernel
+from mercer.linalg import eigh_fits
+from mercer.losses import Square
+from mercer.operator_valued import Decomposable, Indexed, MatrixValuedKernel, OperatorValuedKernel, check_output_matrix
+
+__all__ = ["VectorValuedRegressor"]
+
+#: observed values that an output matrix is learned from where some are missing: each step inverts their matrix
+LEARNED_ENTRIES = 400
+
+
+class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
+    """Regression with vectors as outputs: independent or related, some of them missing, with any loss.
+
+    Minimises, over h in the space of an operator-valued kernel K(x, z) ∈ R^{p×p} and b ∈ R^p,
+
+        (1/n) Σ_i s_i L(y_i − b − h(x_i)) + (λ/2)‖h‖²,
+
+    L the square loss ½‖r‖², or a robust or sparse one, of the norm of a residual or of each component, to a relative
+    duality gap of ``tol``. With the square loss it is kernel ridge regression, cokriging, a Gaussian process.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or OperatorValuedKernel, default=None
+        k_X, whose kernel is K = k_X·Γ; or the whole of K, such as a
+        :class:`~mercer.operator_valued.MatrixValuedKernel` that does not decompose. By default a Gaussian with one
+        scale per column, whose length predicts left-out rows best in ridge regression; columns get scales by evidence
+        where that predicts them better, as in :class:`FunctionalRegressor`.
+    output_matrix : array-like of shape (p, p), "learned" or LearnedMatrix, default=None
+        Γ, positive semi-definite: which outputs are alike. The identity by default. "learned" is of greatest evidence,
+        shrunk to the identity as far as rows that were left out ask for (see Notes); ``LearnedMatrix(rank=3)`` is of
+        low rank.
+    alpha : float or "auto", default="auto"
+        λ. "auto" takes it from ridge regression with the same kernel, by leave-one-out in closed form; for robust
+        losses rows that are outlying to a first robust fit hardly count in that.
+    loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
+        By name, κ is 1.345 times the median norm, or twice the median size of a component, of ridge residuals, and ε is
+        that median; ``Huber(kappa=0.5)`` is taken literally.
+    geometry : {"norm", "componentwise"}, default=None
+        Whether a loss given by name is one of the norm of a residual (the default), or of each component.
+    metric : array-like of shape (p, p) or (p,), or "variance", default=None
+        Q of the norm ‖r‖² = rᵀQ⁻¹r in which residuals are measured, the covariance of the noise as it were; an array of
+        shape (p,) is its diagonal, "variance" the variances of the outputs, so that their units do not matter. Losses
+        of components, and missing targets, need a diagonal Q.
+    fit_intercept : bool, default=True
+        Whether to add b, free in R^p.
+    solver : str or Solver, default="auto"
+        See :func:`mercer.solvers.select`.
+    tol : float, default=1e-4
+        Bound on the relative duality gap.
+    max_iter : int, default=None
+        Limit on the iterations; that of the solver by default.
+    warm_start : bool, default=False
+        Start from the last fit when the shape of the data is the same.
+    verbose : int, default=0
+        1 reports on standard error what is computed, and the duality gap as it falls.
+
+    Attributes
+    ----------
+    kernel_ : Kernel or OperatorValuedKernel
+        k_X, or K, with numbers for all that was automatic.
+    output_matrix_ : array of shape (p, p) or None
+        Γ; None where the kernel does not decompose.
+    metric_ : array of shape (p, p) or None
+        Q.
+    alpha_, loss_ : float, Loss
+        With numbers for all that was automatic.
+    dual_coef_ : array of shape (n_rows, p)
+        Representer coefficients c: h(x) = Σ_i K(x, x_i)c_i.
+    X_fit_ : array of shape (n_rows, n_features_in_)
+        Training inputs of positive weight, equal rows of data once.
+    intercept_ : array of shape (p,)
+        b.
+    expansion_ : Expansion
+        The fitted function h: ``evaluate(X, indices)``, ``norm``, ``state()``.
+    posterior_ : GaussianPosterior or None
+        Of the square loss: ``covariance(X)``, ``deviation(X)``.
+    signal_variance_, noise_variance_ : float or None
+        Of the square loss: σ² of greatest evidence and σ²λn, see Notes.
+    relevance_ : array of shape (n_columns,) or None
+        The share of each column in the scales of ``kernel_``; None where no scales are learned.
+    support_, saturated_ : array of int
+        Rows of ``X_fit_`` with a coefficient that is not 0, and those on which the loss is linear.
+    layout_ : VectorOutputs
+        How vectors were given, without rows of them.
+    encoder_ : TableEncoder or None
+        How columns of text, categories, dates and missing cells of a data frame became numbers.
+    columns_ : array of int or None
+        Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
+    objective_, dual_gap_, relative_gap_, n_iter_, status_, solver_
+        The certificate, and how the solver ended.
+
+    See Also
+    --------
+    FunctionalRegressor : Curves, with something between their points.
+    ConformalFunctionalRegressor : Boxes around the predicted vectors that cover at any sample size.
+
+    Notes
+    -----
+    *A Gaussian process.* For the square loss h is the mean of a process of covariance σ²K, observed with noise of
+    covariance σ²λnQ/s_i, given the data; b has a flat prior. ``predict(X, return_std=True)`` is its standard deviation,
+    without the noise of a new observation, whose variance is ``noise_variance_`` times the diagonal of Q. σ² is that of
+    greatest evidence, 2·objective/(λ·(N − p)) with N observed numbers (N without an intercept). So
+    ``GaussianProcessRegressor(ConstantKernel(σ²) * k, alpha=σ²λn, optimizer=None)`` of scikit-learn has the same mean
+    and standard deviation as a fit without intercept.
+
+    *Learned Γ.* On at most 500 rows (400 observed values where some are missing) Γ̂ maximises the evidence, and
+    (1 − t)Γ̂ + tI, of trace p, is taken with the t that predicts quarters of the rows best from the others, Γ̂ learned
+    from these alone. It must beat the identity by 1.5 standard errors of the difference.
+
+    *Leave-one-out* is exact and in closed form: from two eigendecompositions where the kernel decomposes and all
+    targets are there; otherwise from the matrix of all observed values, 1 000 of them at most.
+
+    *Missing targets* (NaN) are tasks that were not observed: norms are those of what was. A row with one number only is
+    a row of one task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import VectorValuedRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(80, 1))
+    >>> Y = np.hstack([np.sin(6 * X), np.sin(6 * X) + X, np.cos(6 * X)]) + 0.1 * rng.normal(size=(80, 3))
+    >>> Y[rng.random(Y.shape) < 0.3] = np.nan  # not all were observed
+    >>> model = VectorValuedRegressor(output_matrix="learned").fit(X, Y)
+    >>> mean, std = model.predict([[0.5]], return_std=True)
+    >>> mean.shape, std.shape, model.score(X, Y) > 0.9
+    ((1, 3), (1, 3), True)
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        output_matrix=None,
+        alpha="auto",
+        loss="square",
+        geometry=None,
+        metric=None,
+        fit_intercept=True,
+        solver="auto",
+        tol=1e-4,
+        max_iter=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.output_matrix = output_matrix
+        self.alpha = alpha
+        self.loss = loss
+        self.geometry = geometry
+        self.metric = metric
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # -- what the parameters mean ------------------------------------------------------------------------------
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the kernel is an operator-valued one that need not decompose."""
+        return isinstance(self.kernel, OperatorValuedKernel) and not isinstance(self.kernel, Decomposable)
+
+    def _adapted_kernel(self, X):
+        if self._whole:
+            return self.kernel.locate(column_layout(self)).adapt(X)
+        return super()._adapted_kernel(X)
+
+    def _part(self, name: str) -> Any:
+        return self.kernel if self._whole and name == "kernel" else super()._part(name)
+
+    def _learned(self) -> LearnedMatrix | None:
+        """Return how Γ is to be learned, or None."""
+        given = self.output_matrix
+        if isinstance(given, str):
+            if given != "learned":
+                raise parameter_error(self, "output_matrix", given, "an array, 'learned', a LearnedMatrix or None")
+            return LearnedMatrix()
+        return given if isinstance(given, LearnedMatrix) else None
+
+    def _given_matrix(self, p: int) -> Any:
+        """Return Γ as it was given, shape (p, p), or None."""
+        if isinstance(self.kernel, Decomposable):
+            index = np.zeros((1, 1))
+            matrix, outputs = self.kernel.output_matrix, self.kernel.output_kernel
+            if matrix is not None:
+                matrix = float(to_numpy(outputs.adapt(index)(index))[0, 0]) * np.asarray(to_numpy(matrix), dtype=float)
+            elif not isinstance(outputs, Identity):
+                indices = np.arange(float(p))[:, None]
+                matrix = to_numpy(outputs.adapt(indices)(indices))
+            return None if matrix is None else check_output_matrix(self, matrix, p)
+        if self.output_matrix is None or self._learned() is not None:
+            return None
+        return check_output_matrix(self, self.output_matrix, p)
+
+    def _output_kernels(self, outputs: Outputs) -> list[Kernel]:
+        p = len(outputs.measure)
+        learned, matrix = self._learned(), self._given_matrix(p)
+        if learned is not None and learned.rank is not None and learned.rank > p:
+            raise parameter_error(self, "output_matrix", learned, f"of rank {p} at most, the number of outputs")
+        return [Identity() if matrix is None else Indexed(matrix)]
+
+    def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
+        """Return kernels and λ, with an output matrix that is learned where that was asked for."""
+        chosen = choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+        learned = self._learned()
+        if learned is None or len(sample.measure) == 1:
+            return chosen
+        matrix = self._learn_matrix(sample, chosen, alpha, learned.rank)
+        if matrix is None:
+            return chosen
+        if sample.outputs.metric is not None:  # output kernels are in the coordinates of the user
+            factor = sample.outputs.metric.factor
+            matrix = factor @ matrix @ factor.T
+        return choose_smoothness(sample, [chosen.kernel], [Indexed(matrix)], alpha, loss)
+
+    def _learn_matrix(self, sample: Sample, chosen: Smoothness, alpha: float | None, rank: int | None) -> Any:
+        """Return Γ in the coordinates of the metric, or None for their identity."""
+        outputs, pairwise = sample.outputs, chosen.kernel.pairwise
+        share = LEARNED_ENTRIES / max(outputs.n_observed, 1)
+        most = KERNEL_ROWS if outputs.complete else max(int(share * len(sample)), 1)
+        few = some_rows(sample, pairwise, most)
+        K = to_numpy(chosen.kernel.gram(few.X).to_dense()).astype(float)
+        weight = np.ones(len(few)) if few.weight is None else to_numpy(few.weight)
+        alphas = default_alphas(few)[::2] if alpha is None else np.array([alpha])
+        alphas = alphas if outputs.complete else alphas[::2]
+        Y, weight = to_numpy(few.outputs.values).astype(float), weight / weight.mean()
+        n = len(few) if alpha is None else len(sample)
+        return learn_output_matrix(K, Y, weight, alphas * n, chosen.alpha * n, sample.fit_intercept, rank)
+
+    # -- fitting -----------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the vectors.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Inputs; columns of a data frame may hold text, categories, dates and missing cells. A Gram matrix with
+            ``kernel="precomputed"``.
+        y : array-like of shape (n_samples, p) or (n_samples,)
+            Vectors, NaN where an output was not observed.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights; a row of weight 2 counts as the row twice.
+
+        Returns
+        -------
+        self : VectorValuedRegressor
+        """
+        self._check_settings()
+        X, keep, weight, columns = validate_rows(self, X, sample_weight)
+        sample = self._sample(X, self._read(y, X), keep, weight, columns)
+        centre, sample = sample.centred()
+        if not (self._whole or eigh_fits(len(sample))):
+            self._afford(sample)
+        with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
+            chosen, loss = self._choose(sample, sample)
+        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        problem = sample.pose(bound, loss, chosen.alpha)
+        with interruptible() as interrupted:
+            result = self._solve(problem, self._tolerance, interrupted)
+        warn_of_gap(result, interrupted, depth=1)
+        self._store(sample.X, bound, problem, result, centre, columns)
+        rows = sample.outputs.support(problem, to_numpy(result.coef))
+        self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
+        self.kernel_, self.loss_ = chosen.kernel, loss
+        self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
+        self._store_process(sample, bound, problem)
+        self._leave_metric(sample, chosen)
+        return self
+
+    def _read(self, y, like) -> VectorOutputs:
+        """Return the vectors as they were given."""
+        outputs = read_outputs(self, y, None, like)
+        if not isinstance(outputs, GridCurves) or outputs.n_dims == 3:
+            raise DataError(
+                f"{type(self).__name__}: Y must be an array of shape (n_samples, p), NaN where an output was not "
+                "observed. For curves, or vectors at points of their own, see FunctionalRegressor."
+            )
+        return VectorOutputs(outputs.values, outputs.nodes, 1, outputs.n_dims, located=False)
+
+    def _sample(self, X, outputs: VectorOutputs, keep, weight, columns) -> Sample:
+        """Return the rows of positive weight, identical ones once, in the coordinates of the metric."""
+        self._check_lengths(X, outputs)
+        outputs.check(self, X, keep)
+        if keep is not None:
+            X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
+            if columns is not None:
+                X = take_columns(X, columns)
+        if len(outputs) < 2:
+            raise DataError(
+                f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two rows of positive weight "
+                "at least."
+            )
+        metric = read_metric(self, self.metric, outputs.values)
+        if metric is not None:
+            if not (metric.diagonal or self._loss()[0].of_norms):
+                allowed = "diagonal for a loss of components"
+                raise parameter_error(self, "metric", self.metric, allowed, "Pass its diagonal, or geometry='norm'.")
+            if self._whole and not isinstance(self.kernel, MatrixValuedKernel):
+                raise UnsupportedError(f"{type(self).__name__}: a metric needs a MatrixValuedKernel, or k_X·Γ.")
+            outputs = replace(outputs, values=metric.of_rows(outputs.values), metric=metric)
+        sample = Sample(X, outputs, weight, None, None, bool(self.fit_intercept), 0.0)
+        if self.__sklearn_tags__().input_tags.pairwise:
+            check_gram(self, X)
+            return sample
+        return sample.merged()
+
+    def _store_process(self, sample: Sample, bound, problem) -> None:
+        """Keep what the Gaussian process of the square loss needs; its variance is that of greatest evidence."""
+        self.posterior_ = self.signal_variance_ = self.noise_variance_ = None
+        if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel, MatrixValuedKernel)):
+            return
+        outputs: Any = sample.outputs
+        p = problem.shape[1]
+        known = outputs.n_observed - (p if sample.fit_intercept else 0)
+        shift = 1 / problem.scale
+        self.signal_variance_ = 2 * max(self.objective_, 0.0) / (problem.alpha * max(known, 1))
+        self.noise_variance_ = shift * self.signal_variance_
+        metric = outputs.metric
+        self.posterior_ = GaussianPosterior(
+            bound.kernel,
+            None if self._whole else to_numpy(bound.output_gram().to_dense()).astype(float),
+            sample.X,
+            to_numpy(problem.sample_weight).astype(float),
+            ~np.isnan(to_numpy(sample.outputs.values)),
+            shift,
+            self.signal_variance_,
+            None if metric is None else metric.factor,
+            sample.fit_intercept,
+        )
+
+    def _leave_metric(self, sample: Sample, chosen: Smoothness) -> None:
+        """Become the model in the coordinates of the user."""
+        vectors: Any = sample.outputs
+        metric, p = vectors.metric, len(sample.measure)
+        self.layout_: VectorOutputs = vectors.take(np.zeros(0, dtype=int))
+        self.metric_ = None if metric is None else metric.matrix
+        matrix = np.eye(p) if metric is None else metric.matrix
+        if isinstance(chosen.output_kernel, Indexed):
+            matrix = np.asarray(to_numpy(chosen.output_kernel.output_matrix), dtype=float)
+        self.output_matrix_ = None if self._whole else matrix
+        if metric is None:
+            return
+        outputs = replace(vectors, metric=None)
+        bound = outputs.bind(chosen.kernel, Indexed(matrix), None)
+        self.dual_coef_ = self.dual_coef_ @ as_like(metric.inverse.copy(), self.dual_coef_)
+        self.intercept_ = as_like(metric.factor, self.intercept_) @ self.intercept_
+        self.expansion_ = bound.expand(sample.X, self.dual_coef_)
+
+    def _warm_start(self, problem):
+        return None if self.metric is not None else super()._warm_start(problem)
+
+    # -- prediction --------------------------------------------------------------------------------------------
+
+    def predict(self, X, return_std=False, return_cov=False):
+        """Return the vectors at X, and how sure they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the standard deviation of the Gaussian process, too (square loss).
+        return_cov : bool, default=False
+            Whether to return its covariance matrices, too (square loss).
+
+        Returns
+        -------
+        mean : array of shape (n_samples, p), or (n_samples,) as y was given
+        std : array of the same shape, only with ``return_std``
+        cov : array of shape (n_samples, p, p), only with ``return_cov``
+            The covariance of the outputs of one row; rows by themselves.
+        """
+        check_is_fitted(self)
+        if return_std and return_cov:
+            raise DataError(f"{type(self).__name__}: ask for one of return_std and return_cov; the latter has both.")
+        X = self._valid_inputs(X, "predict")
+        mean = self.layout_.shaped(self._evaluate(X), len(self.layout_.nodes))
+        if not (return_std or return_cov):
+            return mean
+        if self.posterior_ is None:
+            raise UnsupportedError(
+                f"{type(self).__name__}: standard deviations are those of the Gaussian process of the square loss; "
+                f"this fit has {self.loss_!r}. ConformalFunctionalRegressor has boxes for any loss."
+            )
+        if return_cov:
+            return mean, as_like(self.posterior_.covariance(X), mean)
+        return mean, self.layout_.shaped(as_like(self.posterior_.deviation(X), mean), len(self.layout_.nodes))
+
+    def score(self, X, y, sample_weight=None):
+        """Return R² of all outputs together, 1 − Σ_i s_i‖y_i − f(x_i)‖² / Σ_i s_i‖y_i − ȳ‖², over observed values.
+
+        Norms are those of ``metric``.
+        """
+        check_is_fitted(self)
+        X = self._valid_inputs(X, "score")
+        outputs, metric = self._read(y, X), self.layout_.metric
+        self._check_lengths(X, outputs)
+        if outputs.values.shape[1] != len(self.layout_.nodes):
+            raise DataError(
+                f"{type(self).__name__}: Y has {outputs.values.shape[1]} outputs; those of the fit were "
+                f"{len(self.layout_.nodes)}."
+            )
+        if not outputs.n_observed:
+            raise DataError(f"{type(self).__name__}: Y holds NaN only, so that there is nothing to compare with.")
+        predicted = self._evaluate(X)
+        if metric is not None:
+            outputs = outputs.with_values(metric.of_rows(outputs.values))
+            predicted = metric.of_rows(predicted)
+        weight = None if sample_weight is None else validate_weight(sample_weight, to_numpy(X))
+        errors = outputs.norms(to_numpy(outputs.values) - to_numpy(predicted)) ** 2
+        error = float(errors.sum() if weight is None else weight @ errors)
+        variation, rounding = outputs.total_variation(weight)
+        return 1 - error / variation if variation > rounding else float(error <= rounding)
+
+    def _evaluate(self, X):
+        """Return h + b, shape (n, p)."""
+        return self.expansion_.evaluate(X, self.layout_.nodes.points) + self.intercept_[None, :]
