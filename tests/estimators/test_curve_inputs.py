@@ -96,8 +96,8 @@ def test_holes_and_points_of_their_own():
     assert model.score(new, OUTPUTS[40:]) > complete.score(PAIRS[40:], OUTPUTS[40:]) - 0.1
     points = [np.sort(RNG.uniform(size=7)) for _ in range(N)]
     own = [(t, np.sin(2 * np.pi * (t + a))) for t, a in zip(points, PHASE[:, 0], strict=True)]
-    sparse = FunctionalRegressor(grid=GRID).fit(own[:40], OUTPUTS[:40])
-    assert sparse.score(own[40:], OUTPUTS[40:]) > complete.score(PAIRS[40:], OUTPUTS[40:]) - 0.1
+    shifted = np.cos(2 * np.pi * (GRID + PHASE))
+    assert FunctionalRegressor(grid=GRID).fit(own[:40], shifted[:40]).score(own[40:], shifted[40:]) > 0.9
     fine = np.linspace(0, 1, 77)
     waves = np.sin(2 * np.pi * (fine + PHASE))
     np.testing.assert_allclose(

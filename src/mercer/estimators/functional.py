@@ -67,7 +67,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         0.5, predicts left-out curves best in ridge regression, a shorter one by 2/n at least; columns get scales by
         evidence where that predicts them better (see Notes). Units of columns do not matter. For inputs that are
         curves (see :meth:`fit`), kernels on functions are among the candidates: of L² distances, with derivatives or
-        without, of principal components, integral ones, and scales of parts; each has to be better by 4/n. Or the
+        without, of principal components, integral ones, and scales of parts; each has to be better by 15/n. Or the
         whole of K, ``Decomposable(kernel, output_kernel, output_matrix)``, and None for the other two.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on Θ. By default a Gaussian whose scale, the median distance of the grid or a half to a sixteenth of it, or

@@ -46,11 +46,9 @@ KERNEL_ROWS = 500
 #: and from nearly linear to rough
 FEW_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5)
 MANY_LENGTHS = (32.0, 8.0, 2.0, 1.0, 0.5, 0.25)
-#: learned kernels have seen the curves: with n of them their error must be below 1 − 15/n of that of the others
+#: learned kernels have seen the curves, and of several other kinds one is better by chance: with n curves their error
+#: must be below 1 − 15/n of that of the others
 PRICE_OF_LEARNING = 15.0
-#: an input kernel of another kind than the default must be better by 4/n, as there are several kinds that may be so by
-#: chance
-PRICE_OF_KIND = 4.0
 #: an input kernel that is rougher than another one must be better by 2/n, as a parameter is in Akaike's criterion
 PRICE_OF_ROUGHNESS = 2.0
 #: prior variance of a smooth mean curve, in units of that of the deviations from it
@@ -88,7 +86,7 @@ def choose_smoothness(
     are used: 2 000 with a complete grid, of which 500 choose among input kernels, and 150 without one, where each λ
     takes a solve, and candidates are fewer. Kernels that do not decompose look at 1 000 values, and so do mere columns
     some of which are missing. ``families`` are input kernels of other kinds, each from smooth to rough; with the best
-    output kernel of the others they must be better by 4/n, one family after the other. ``learn`` makes further input
+    output kernel of the others they must be better by 15/n, one family after the other. ``learn`` makes further input
     kernels of the rows, which must predict better by more than learning may pretend.
     """
     if len(kernels) == len(output_kernels) == 1 and alpha is not None:
@@ -102,7 +100,7 @@ def choose_smoothness(
     errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
     kernel, error = kernels[i], float(errors[i, j, k])
-    candidates = [(family, PRICE_OF_KIND) for family in families]
+    candidates = [(family, PRICE_OF_LEARNING) for family in families]
     for family, price in [*candidates, ([] if learn is None else learn(sample), PRICE_OF_LEARNING)]:
         if len(family) == 0:
             continue
