@@ -14,7 +14,7 @@ from mercer.kernels.base import Kernel
 __all__ = ["Tabulated"]
 
 #: eigenvalues below 0 that are rounding, and asymmetry, in units of the largest
-ROUNDING = 1e-9
+TABLE_ROUNDING = 1e-9
 
 
 @dataclass(eq=False, repr=False)
@@ -45,9 +45,9 @@ class Tabulated(Kernel):
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.all(np.isfinite(matrix)):
             raise parameter_error(self, "matrix", self.matrix, allowed)
         size = float(np.max(np.abs(matrix), initial=0.0))
-        if np.any(np.abs(matrix - matrix.T) > ROUNDING * size):
+        if np.any(np.abs(matrix - matrix.T) > TABLE_ROUNDING * size):
             raise parameter_error(self, "matrix", self.matrix, allowed, "Take (Γ + Γ.T) / 2.")
-        if len(matrix) and np.linalg.eigvalsh(matrix)[0] < -len(matrix) * ROUNDING * size:
+        if len(matrix) and np.linalg.eigvalsh(matrix)[0] < -len(matrix) * TABLE_ROUNDING * size:
             raise parameter_error(self, "matrix", self.matrix, allowed, "It has negative eigenvalues.")
 
     def _index(self, X: Any) -> np.ndarray:
