@@ -15,9 +15,9 @@ from mercer.solvers.output_covariance import covariance_of_entries, covariance_o
 __all__ = ["LearnedMatrix", "learn_output_matrix"]
 
 #: shares of the identity that learned matrices are shrunk by
-SHARES = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)
+SHRINKAGES = (0.0, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85)
 #: parts of the rows, each predicted by fits to the others that know nothing of it
-FOLDS = 4
+QUARTERS = 4
 #: standard errors by which a learned matrix has to be better than the identity
 CLEARLY = 1.5
 
@@ -81,7 +81,7 @@ def learn_output_matrix(
     if p == 1:
         return None
     kind = _Observed if np.any(np.isnan(Y)) else _Complete
-    shares = SHARES if rank is None else (*SHARES, 1.0)
+    shares = SHRINKAGES if rank is None else (*SHRINKAGES, 1.0)
     errors = np.full((1 + len(shares), len(shifts), n), np.nan)
     for train, test in _folds(Y):
         fold = kind(K, Y, weight, train, test, centred)
@@ -114,8 +114,8 @@ def shrunk(matrix: np.ndarray, share: float, rank: int | None = None) -> np.ndar
 def _folds(Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows to learn from and rows to predict, the same for the same number of rows."""
     rows = np.random.default_rng(0).permutation(len(Y))
-    for k in range(FOLDS):
-        test = np.sort(rows[k::FOLDS])
+    for k in range(QUARTERS):
+        test = np.sort(rows[k::QUARTERS])
         train = np.sort(np.setdiff1d(rows, test))
         if len(test) and np.all(np.any(~np.isnan(Y[train]), axis=0)):
             yield train, test

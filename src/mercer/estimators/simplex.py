@@ -27,7 +27,7 @@ from mercer.solvers import leave_one_out_predictions
 __all__ = ["SimplexClassifier", "simplex_code"]
 
 #: lengths of default kernels, in units of the median distance
-LENGTHS = (4.0, 1.0, 0.5)
+CODE_LENGTHS = (4.0, 1.0, 0.5)
 #: range of the factor of scores in probabilities
 SHARPEST = 1e3
 
@@ -191,7 +191,7 @@ class _CodeRegressor(VectorValuedRegressor):
     """A regression of codes: columns of tables are often alike, such as pixels, and scaling them apart costs."""
 
     def _default_kernels(self, X: Any) -> list[Kernel]:
-        pairs = zip(default_kernels(X, LENGTHS), default_kernels(X, LENGTHS, "median"), strict=True)
+        pairs = zip(default_kernels(X, CODE_LENGTHS), default_kernels(X, CODE_LENGTHS, "median"), strict=True)
         return [kernel for pair in pairs for kernel in pair]
 
     def _learns(self, sample: Sample) -> bool:

@@ -39,7 +39,7 @@ FEW_ALPHAS = np.logspace(-6, 0, 7)
 #: rows that an automatic choice looks at where each λ takes a solve
 INCOMPLETE_ROWS = 150
 #: observed values that a choice looks at where samples are left out as blocks of one matrix of all of them
-BLOCK_ENTRIES = 1000
+LEFT_OUT_ENTRIES = 1000
 #: rows that choose among several input kernels, each of which takes an eigendecomposition
 KERNEL_ROWS = 500
 #: lengths of the default input kernels, in units of the median distance of standardised inputs: for a quick choice,
@@ -126,12 +126,12 @@ def _block_rows(sample: Sample, kernel: Any) -> int | None:
     whole = isinstance(kernel, OperatorValuedKernel)
     if not whole and (sample.outputs.complete or sample.outputs.located):
         return None
-    return max(INCOMPLETE_ROWS // 5, int(BLOCK_ENTRIES * len(sample) / max(sample.outputs.n_observed, 1)))
+    return max(INCOMPLETE_ROWS // 5, int(LEFT_OUT_ENTRIES * len(sample) / max(sample.outputs.n_observed, 1)))
 
 
 def _in_blocks(sample: Sample) -> bool:
     """Whether values are missing, but so few are there that rows are left out in closed form."""
-    return not sample.outputs.located and sample.outputs.n_observed <= 2 * BLOCK_ENTRIES
+    return not sample.outputs.located and sample.outputs.n_observed <= 2 * LEFT_OUT_ENTRIES
 
 
 def some_rows(sample: Sample, pairwise: bool, most: int | None = None) -> Sample:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.gaussian_posterior import GaussianPosterior
-from mercer.estimators.grid_curves import GridCurves
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
 from mercer.estimators.output_metric import read_metric
@@ -303,12 +302,12 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     def _read(self, y, like) -> VectorOutputs:
         """Return the vectors as they were given."""
         outputs = read_outputs(self, y, None, like)
-        if not isinstance(outputs, GridCurves) or outputs.n_dims == 3:
+        if not outputs.on_grid or outputs.n_dims == 3:
             raise DataError(
                 f"{type(self).__name__}: Y must be an array of shape (n_samples, p), NaN where an output was not "
                 "observed. For curves, or vectors at points of their own, see FunctionalRegressor."
             )
-        return VectorOutputs(outputs.values, outputs.nodes, 1, outputs.n_dims, located=False)
+        return VectorOutputs(outputs.values, outputs.measure, 1, outputs.n_dims, located=False)
 
     def _sample(self, X, outputs: VectorOutputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once, in the coordinates of the metric."""
@@ -345,8 +344,8 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         outputs: Any = sample.outputs
         p = problem.shape[1]
         known = outputs.n_observed - (p if sample.fit_intercept else 0)
-        shift = 1 / problem.scale
-        self.signal_variance_ = 2 * max(self.objective_, 0.0) / (problem.alpha * max(known, 1))
+        shift = problem.shift
+        self.signal_variance_ = problem.signal_variance(self.objective_, known)
         self.noise_variance_ = shift * self.signal_variance_
         metric = outputs.metric
         self.posterior_ = GaussianPosterior(

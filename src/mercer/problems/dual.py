@@ -197,6 +197,19 @@ class DualProblem:
         """1/(λn), or mass/(λn): h_A = scale · 𝐊A at the data."""
         return self.mass / (self.alpha * self.Y.shape[0])
 
+    @property
+    def shift(self) -> float:
+        """λn, or λn/mass: the variance of the noise over that of the signal, for the square loss."""
+        return 1 / self.scale
+
+    def signal_variance(self, objective: float, n_known: int) -> float:
+        """Return σ² of greatest evidence where h ~ N(0, σ²K), noise has variance σ²λn/s_i, and the loss is the square.
+
+        That is ⟨Y, (𝐊 + λn)⁻¹Y⟩ over the number of targets less that of free parameters, ``n_known``; the minimum of
+        the objective is half of the former times λ.
+        """
+        return 2 * max(objective, 0.0) / (self.alpha * max(n_known, 1))
+
     @cached_property
     def box(self) -> Box | None:
         """The box form of the conjugate loss on the data, or None."""
