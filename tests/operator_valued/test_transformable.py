@@ -30,7 +30,9 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "points"), KERNELS, ids=repr)
+@pytest.mark.parametrize(
+    ("kernel", "points"), KERNELS, ids=["maps", "functions", "matrices", "delays", "delays of columns"]
+)
 def test_the_contract_and_positive_eigenvalues(kernel, points):
     check_operator_valued_kernel(kernel, outputs(3), points)
     kernel = kernel.adapt(points)
