@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["Evidence", "covariance_of_entries", "covariance_of_rows"]
 
 #: steps of the iteration, each of which raises the evidence; the first ones do most
-EVIDENCE_STEPS = 30
+COVARIANCE_STEPS = 30
 
 
 class Evidence(NamedTuple):
@@ -40,8 +40,8 @@ def covariance_of_rows(spectrum: np.ndarray, Z: np.ndarray, shift: float, rank: 
     p = Z.shape[1]
     size = float(np.mean(Z**2 / (spectrum[:, None] + shift)))
     matrix, noise = size * np.eye(p), size * shift
-    for step in range(EVIDENCE_STEPS if rank is None else 2 * EVIDENCE_STEPS):
-        if rank is not None and step >= EVIDENCE_STEPS:  # at each step, as roots of rounding errors would grow
+    for step in range(COVARIANCE_STEPS if rank is None else 2 * COVARIANCE_STEPS):
+        if rank is not None and step >= COVARIANCE_STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
         tau, V = np.linalg.eigh(matrix)
         tau = np.maximum(tau, 0)
@@ -76,8 +76,8 @@ def covariance_of_entries(
     alone = np.linalg.solve(K * (columns[:, None] == columns) + shift * np.eye(len(y)), y)
     size = float(np.mean(y * alone))
     matrix, noise = size * np.eye(p), size * shift
-    for step in range(EVIDENCE_STEPS if rank is None else 2 * EVIDENCE_STEPS):
-        if rank is not None and step >= EVIDENCE_STEPS:  # at each step, as roots of rounding errors would grow
+    for step in range(COVARIANCE_STEPS if rank is None else 2 * COVARIANCE_STEPS):
+        if rank is not None and step >= COVARIANCE_STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
         inverse = np.linalg.inv(K * matrix[np.ix_(columns, columns)] + noise * np.eye(len(y)))
         solved = inverse @ y
