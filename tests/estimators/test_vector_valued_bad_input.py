@@ -63,7 +63,7 @@ def test_what_a_fit_does_not_know():
 
 @pytest.mark.parametrize("matrix", [np.ones(3), [[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0], [0.5, 1.0]], "text"])
 def test_tables_that_are_no_kernels(matrix):
-    with pytest.raises(MercerError, match="output_matrix must (have shape|be symmetric|be positive|hold numbers)"):
+    with pytest.raises(MercerError, match=r"output_matrix must (have shape|be symmetric|be positive|hold numbers)"):
         Indexed(matrix)
 
 
