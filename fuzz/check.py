@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fuzz.certify import Bounds, compare
 from fuzz.draw import Case, Draw
 from fuzz.findings import Finding, Report, Surprise, place_of
-from mercer.exceptions import ExtrapolationWarning, MercerError
+from mercer.exceptions import ContaminationWarning, ExtrapolationWarning, MercerError
 
 __all__ = ["Family", "Hang", "all_finite", "check", "time_limit"]
 
@@ -125,7 +125,7 @@ def _fit(model: Any, case: Case, report: Report) -> list[str]:
             report.outcome = "refused"
         except Exception as error:
             report.findings.append(Finding("foreign exception", place_of(error), str(error)))
-    report.findings += _foreign(caught, ConvergenceWarning)
+    report.findings += _foreign(caught, ConvergenceWarning, ContaminationWarning)
     return [str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning)]
 
 

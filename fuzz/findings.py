@@ -13,7 +13,7 @@ __all__ = ["KINDS", "Finding", "Report", "Surprise", "place_of"]
 KINDS = {
     "hang": "a fit takes a minute at most",
     "foreign exception": "errors are MercerErrors, and a fitted model predicts without one",
-    "foreign warning": "the only warning of a fit is the ConvergenceWarning; predictions have none",
+    "foreign warning": "a fit warns of convergence and of contaminated curves only; predictions of extrapolation",
     "not finite": "fitted attributes and predictions are finite",
     "inputs changed": "X, y and sample_weight are read only",
     "parameters changed": "fit does not write on the parameters",
