@@ -11,7 +11,7 @@ import pytest
 import mercer
 
 #: seconds of CPU time for mercer's own modules, beyond NumPy, SciPy and the scikit-learn modules that it needs
-LIMIT = 0.3
+LIMIT = 0.45
 #: a machine with more processes than cores can double CPU times (shared caches and hyper-threads): up to this many
 #: times the limit, and only on such a machine, the test is skipped instead of failed
 SKIP_MARGIN = 2.0

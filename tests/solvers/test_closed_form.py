@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cvxpy_primal import LOSSES, Data, make
 
-from mercer.exceptions import UnsupportedError
 from mercer.linalg import Dense, Kronecker
 from mercer.losses import Square
 from mercer.measures import Measure
@@ -123,11 +122,6 @@ def test_leave_one_out_equals_refits(intercept, weighted):
             expected[k] += s[i] / n * 0.5 * float(data.weights @ (data.Y[i] - h) ** 2)
     got = leave_one_out_errors(data.problem(Square()), alphas)
     np.testing.assert_allclose(got, expected, rtol=1e-8)
-
-
-def test_leave_one_out_refuses_a_mask():
-    with pytest.raises(UnsupportedError, match="complete grid"):
-        leave_one_out_errors(make(masked=True).problem(Square()), [1.0])
 
 
 # -- other arrays --------------------------------------------------------------------------------------------------
