@@ -259,7 +259,7 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
         Y = _less(Y, long(model.intercept_))
     K, G = _input_gram(model), np.kron(kernel_matrix(model.output_kernel_, nodes, nodes), _output_matrix(model, p))
     c = long(model.dual_coef_)
-    if c.shape[1] != Y.shape[1]:
+    if hasattr(model.expansion_.representers, "basis"):
         c = _coefficients_at_nodes(model, c, Y, s, w, p)
     observed = ~np.isnan(Y)
     if np.any(c[~observed] != 0):
