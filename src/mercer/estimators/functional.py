@@ -45,6 +45,7 @@ from mercer.operator_valued import (
     OperatorValuedKernel,
     check_output_matrix,
 )
+from mercer.solvers import SolverResult
 
 __all__ = ["FunctionalRegressor"]
 
@@ -332,13 +333,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
-        self._look_for_outliers(observed)
+        self._look_for_outliers(observed, result)
         return self
 
-    def _look_for_outliers(self, observed: Sample) -> None:
+    def _look_for_outliers(self, observed: Sample, result: SolverResult) -> None:
         """Name the curves that the fit is far from, and warn where they rule it."""
         outputs, weight = observed.outputs, observed.weight
-        residuals = outputs.residuals(self._evaluate, observed.X)
+        at_nodes = result.converged and tuple(result.coef.shape) == tuple(outputs.values.shape)
+        if isinstance(self.loss_, Square) and at_nodes:  # then residuals are dual variables
+            residuals = to_numpy(result.coef)
+        else:
+            residuals = outputs.residuals(self._evaluate, observed.X)
         outlying = outlying_curves(outputs, residuals, weight)
         self.outlying_ = namespace(observed.X).asarray(np.flatnonzero(outlying), device=device(observed.X))
         if isinstance(self.loss_, Square) and len(outputs.measure) > 1:
