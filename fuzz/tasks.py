@@ -154,7 +154,7 @@ class StoredFit:
         X, y, pairwise = case.X, case.y, model.kernel_.pairwise
         order, self.s = merged(row_keys(X, y[:, None], pairwise), case.weight)
         self.n = len(order)
-        self.X = X[order][:, order] if pairwise else X[order]
+        self.X = self.given = X[order][:, order] if pairwise else X[order]
         anchors = len(model.X_fit_) - self.n if model.noncrossing == "guarantee" else 0
         if getattr(model, "inputs_", None) is not None:  # rows as a learned kernel takes them
             self.X = model.inputs_(self.X)
@@ -162,7 +162,8 @@ class StoredFit:
             raise Surprise("rows", "X_fit_ has other rows")
         self.theta, self.w = long(model.measure_.points[:, 0]), long(model.measure_.weights)
         self.m, self.lam = len(self.theta), long(model.alpha_)
-        self.c, self.b = long(model.dual_coef_), long(model.intercept_)
+        # a certificate is that of the optimal intercept, from which thresholds of decisions may have been taken off
+        self.c, self.b = long(model.dual_coef_), long(getattr(model, "optimal_intercept_", model.intercept_))
         self.y = long(y[order])
         self.entries = family.entries(self.y, self.theta, self.loss)
         K = kernel_matrix(model.kernel_, model.X_fit_, model.X_fit_)
@@ -280,9 +281,10 @@ class StoredFit:
 
     def predicted(self) -> Any:
         """Return the objective with the predictions that a user gets, where they are h + b."""
-        if self.model.noncrossing == "rearrange" or self.model.kernel_.pairwise:
+        shifted = not np.array_equal(self.b, long(self.model.intercept_))
+        if shifted or self.model.noncrossing == "rearrange" or self.model.kernel_.pairwise:
             return None
-        return self.objective(long(self.family.values(self.model, self.X, self.model.measure_.points[:, 0])))
+        return self.objective(long(self.family.values(self.model, self.given, self.model.measure_.points[:, 0])))
 
     def look(self) -> Iterator[Finding]:
         """Look at boxes and slopes."""
