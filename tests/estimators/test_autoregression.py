@@ -242,11 +242,25 @@ def test_score_is_r_squared_in_the_metric():
     assert model.score(Y) == pytest.approx(expected)
 
 
+def test_cycles_are_learned():
+    y = np.tile([0.0, 1.0, 3.0], 10)
+    model = VectorAutoRegressor(toward="mean").fit(y)
+    np.testing.assert_allclose(model.forecast(3)[:, 0], [0, 1, 3], atol=0.3)
+
+
+def test_the_origin_does_not_matter():
+    """Without a centre products of values around 10⁶ would have no digits left, and the fit would warn."""
+    Y = linear_series(30)
+    model, moved = (VectorAutoRegressor(toward="mean", alpha=1e-3).fit(Z) for Z in (Y, Y + 1e6))
+    np.testing.assert_allclose(moved.forecast(3) - 1e6, model.forecast(3), atol=1e-6)
+
+
 def test_constant_series():
     Y = np.hstack([linear_series(40)[:, :1], np.full((40, 1), 3.0)])
     model = VectorAutoRegressor(toward="mean", alpha=0.01).fit(Y)
     np.testing.assert_allclose(model.forecast(2)[:, 1], 3.0)
     assert np.all(np.isfinite(model.graph_))
+    assert fixed().fit(Y[:, 1]).score(Y[:, 1]) == 1.0
 
 
 def test_conventions_of_scikit_learn():

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.estimators.forward_choice import forward_blocks
+from mercer.estimators.forward_choice import FEWEST_FORWARD, forward_blocks
 from mercer.estimators.lagged import LaggedRegressor, lag_rows
 from mercer.estimators.output_metric import OutputMetric, read_metric
 from mercer.estimators.series import read_series
@@ -20,10 +20,10 @@ from mercer.magnitudes import LARGEST_NUMBER
 
 __all__ = ["VectorAutoRegressor"]
 
-#: lagged rows that a fit needs, so that some can be predicted from those before them
-FEWEST_LAGGED = 5
 #: step of the differences of the Jacobian, in standard deviations, and rows of which the mean is taken
 JACOBIAN_STEP, JACOBIAN_ROWS = 1e-3, 500
+#: relative size of values that differ by rounding only
+SAME_VALUE = 1e-12
 #: what the prediction is where λ is large
 TOWARD = ("mean", "last")
 
@@ -73,6 +73,9 @@ class VectorAutoRegressor(BaseEstimator):
     ----------
     regressor_ : VectorValuedRegressor
         The regression, with its ``kernel_``, ``alpha_``, ``output_matrix_`` and certificate.
+    centre_ : array of shape (p,)
+        What lagged values are taken from: the means of the series where default kernels and an intercept make that
+        a matter of rounding only, else 0.
     toward_ : {"mean", "last"}
         What f is drawn to.
     residuals_ : array of shape (n_predicted, p)
@@ -99,9 +102,10 @@ class VectorAutoRegressor(BaseEstimator):
     deviations of the series: for a linear f of order 1 it is |A_ij|·s_j/s_i. It depends on no unit and is
     there for any kernel. It is a description of f, not a test: entries are seldom 0.
 
-    *Choice.* Rows of a series are no independent sample, but errors of a good f are nearly independent, and then
-    leaving out single rows is not misleading either. Errors of later values count what leave-one-out does not see:
-    that the future may lie where the past did not.
+    *Choice.* Single rows that are left out lie between others; what is to be forecast does not, where series have
+    trends. On twelve macroeconomic series, learned from 50 quarters and not refitted for 8, kernel and λ by errors of
+    later values had a mean squared error of 1 060, by leave-one-out 3 358, least squares 4 609
+    (``reproduce/series.py``). On stationary series the two criteria are about as good.
 
     *Several series of the same kind* are a list of arrays: f is common to them, and no row looks back beyond its own
     series. So gaps are bridged, too: pass the parts between them. Blocks then are made of rows by their
@@ -183,12 +187,14 @@ class VectorAutoRegressor(BaseEstimator):
             raise parameter_error(self, "toward", self.toward, "'auto', 'mean' or 'last'")
         series, several = read_series(self, Y, reset=True, fewest=self.order + 1)
         X, targets = self._rows(series)
-        if len(X) < FEWEST_LAGGED:
+        if len(X) < FEWEST_FORWARD:
             raise DataError(
                 f"{type(self).__name__}: with order={self.order} there are {len(X)} rows with a past, and a fit needs "
-                f"{FEWEST_LAGGED}. Pass longer series, or a smaller order."
+                f"{FEWEST_FORWARD}. Pass longer series, or a smaller order."
             )
         metric = self._metric(series)
+        neutral = self.kernel is None and self.fit_intercept
+        self.centre_ = np.vstack(series).mean(axis=0) if neutral else np.zeros(self.n_features_in_)
         candidates = TOWARD if self.toward == "auto" else (self.toward,)
         fits = [self._fit_toward(one, X, targets, metric) for one in candidates]
         self.toward_, self.regressor_, self.residuals_, self.forward_error_ = min(fits, key=lambda fit: fit[3])
@@ -219,10 +225,15 @@ class VectorAutoRegressor(BaseEstimator):
         given = {name: value for name, value in self.get_params(deep=False).items() if name not in own}
         matrix = None if metric is None else metric.matrix
         Z = targets - X[:, : targets.shape[1]] if toward == "last" else targets
-        regressor = LaggedRegressor(metric=matrix, **given).fit(X, Z)
-        residuals = _forward_residuals(regressor, X, Z)
+        inputs = self._centred(X)
+        regressor = LaggedRegressor(metric=matrix, **given).fit(inputs, Z)
+        residuals = _forward_residuals(regressor, inputs, Z)
         sizes = residuals if metric is None else metric.of_rows(residuals)
         return toward, regressor, residuals, float(np.mean(np.sum(sizes**2, axis=1)))
+
+    def _centred(self, X: np.ndarray) -> np.ndarray:
+        """Return lagged rows less the centre of the series."""
+        return X - np.tile(self.centre_, self.order)
 
     def _graph(self, X: np.ndarray, deviation: np.ndarray) -> np.ndarray:
         """Return the root mean square of the derivatives of f in units of standard deviations."""
@@ -240,7 +251,7 @@ class VectorAutoRegressor(BaseEstimator):
 
     def _next(self, X: np.ndarray) -> np.ndarray:
         """Return f of lagged rows, shape (n, p)."""
-        values = self.regressor_.predict(X)
+        values = self.regressor_.predict(self._centred(X))
         return values + X[:, : values.shape[1]] if self.toward_ == "last" else values
 
     def predict(self, Y):
@@ -270,11 +281,11 @@ class VectorAutoRegressor(BaseEstimator):
         series, _ = read_series(self, Y, reset=False, fewest=self.order + 1)
         X, targets = self._rows(series)
         metric = self.regressor_.layout_.metric
-        errors, spread = targets - self._next(X), targets - targets.mean(axis=0)
-        if metric is not None:
-            errors, spread = metric.of_rows(errors), metric.of_rows(spread)
-        variation = float(np.sum(spread**2))
-        return 1 - float(np.sum(errors**2)) / variation if variation > 0 else float(not np.any(errors))
+        parts = targets - self._next(X), targets - targets.mean(axis=0), SAME_VALUE * targets
+        error, variation, rounding = (
+            float(np.sum((one if metric is None else metric.of_rows(one)) ** 2)) for one in parts
+        )
+        return 1 - error / variation if variation > rounding else float(error <= rounding)
 
     def forecast(self, steps, Y=None):
         """Return the values to come, f iterated.

@@ -22,10 +22,12 @@ from mercer.kernels import Kernel
 from mercer.losses import Loss, Square
 from mercer.solvers import ClosedForm
 
-__all__ = ["choose_forward", "forward_blocks", "forward_errors"]
+__all__ = ["FEWEST_FORWARD", "choose_forward", "forward_blocks", "forward_errors"]
 
 #: share of the rows that nothing is predicted in, and blocks of the others
 UNPREDICTED_SHARE, FORWARD_BLOCKS = 0.4, 5
+#: rows below which nothing is predicted from earlier ones
+FEWEST_FORWARD = 5
 #: one in so many λ is tried, each of which takes a solve in each block, and where kernels are to be chosen, too
 FINE, COARSE = 2, 4
 

@@ -94,6 +94,9 @@ class LaggedRegressor(VectorValuedRegressor):
         linear = Projected(Linear(), np.diag(scales / np.sqrt(len(scales))))
         return [linear, *(linear + share * gaussian for share in LAG_SHARES for gaussian in gaussians)]
 
+    def _distinct(self, sample: Sample) -> Sample:
+        return sample  # what comes again, such as a cycle, is predicted from when it was there before
+
     def _learns(self, sample: Sample) -> bool:
         return False
 

@@ -338,6 +338,10 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
             return sample
+        return self._distinct(sample)
+
+    def _distinct(self, sample: Sample) -> Sample:
+        """Return equal rows of inputs and outputs once, with their weights together."""
         return sample.merged()
 
     def _store_process(self, sample: Sample, bound, problem) -> None:
