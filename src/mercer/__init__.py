@@ -18,6 +18,7 @@ from mercer.estimators import (
     LearnedMatrix,
     LevelSetDetector,
     SimplexClassifier,
+    VectorAutoRegressor,
     VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
@@ -40,6 +41,7 @@ __all__ = [
     "LevelSetDetector",
     "QuantileFunction",
     "SimplexClassifier",
+    "VectorAutoRegressor",
     "VectorValuedRegressor",
     "__version__",
 ]

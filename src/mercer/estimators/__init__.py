@@ -1,5 +1,6 @@
 """Estimators with the scikit-learn interface."""
 
+from mercer.estimators.autoregression import VectorAutoRegressor
 from mercer.estimators.conformal import ConformalQuantileRegressor
 from mercer.estimators.conformal_curves import ConformalFunctionalRegressor
 from mercer.estimators.cost_matrix import CostMatrixClassifier
@@ -25,5 +26,6 @@ __all__ = [
     "LearnedMatrix",
     "LevelSetDetector",
     "SimplexClassifier",
+    "VectorAutoRegressor",
     "VectorValuedRegressor",
 ]

@@ -17,10 +17,14 @@ from mercer.operator_valued import OperatorValuedKernel
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
 
 __all__ = [
+    "COMPARED_TOL",
     "FEW_LENGTHS",
+    "KERNEL_ROWS",
     "MANY_LENGTHS",
     "MEAN_SCALE",
+    "PRICE_OF_ROUGHNESS",
     "Smoothness",
+    "block_rows",
     "carried",
     "choose_smoothness",
     "default_alphas",
@@ -95,7 +99,7 @@ def choose_smoothness(
         kernels, output_kernels = kernels[::2], output_kernels[::2]
         families = [family[::2] for family in families]
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
-    sample = some_rows(sample, kernels[0].pairwise, _block_rows(sample, kernels[0]))
+    sample = some_rows(sample, kernels[0].pairwise, block_rows(sample, kernels[0]))
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
     errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
@@ -121,7 +125,7 @@ def default_alphas(sample: Sample) -> np.ndarray:
     return ALPHAS if sample.outputs.complete or not sample.outputs.located else FEW_ALPHAS
 
 
-def _block_rows(sample: Sample, kernel: Any) -> int | None:
+def block_rows(sample: Sample, kernel: Any) -> int | None:
     """Return how many rows a choice looks at where they are left out as blocks of one matrix; else None."""
     whole = isinstance(kernel, OperatorValuedKernel)
     if not whole and (sample.outputs.complete or sample.outputs.located):

@@ -232,7 +232,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
         """Return kernels and λ, with an output matrix that is learned where that was asked for."""
-        chosen = choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+        chosen = self._ridge_choice(sample, kernels, output_kernels, alpha, loss, learn, families)
         learned = self._learned()
         if learned is None or len(sample.measure) == 1:
             return chosen
@@ -242,7 +242,11 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         if sample.outputs.metric is not None:  # output kernels are in the coordinates of the user
             factor = sample.outputs.metric.factor
             matrix = factor @ matrix @ factor.T
-        return choose_smoothness(sample, [chosen.kernel], [Indexed(matrix)], alpha, loss)
+        return self._ridge_choice(sample, [chosen.kernel], [Indexed(matrix)], alpha, loss, None, [])
+
+    def _ridge_choice(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
+        """Return the kernels and λ whose ridge regression predicts rows best that it has not seen."""
+        return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
 
     def _learn_matrix(self, sample: Sample, chosen: Smoothness, alpha: float | None, rank: int | None) -> Any:
         """Return Γ in the coordinates of the metric, or None for their identity."""
@@ -334,6 +338,10 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         if self.__sklearn_tags__().input_tags.pairwise:
             check_gram(self, X)
             return sample
+        return self._distinct(sample)
+
+    def _distinct(self, sample: Sample) -> Sample:
+        """Return equal rows of inputs and outputs once, with their weights together."""
         return sample.merged()
 
     def _store_process(self, sample: Sample, bound, problem) -> None:
