@@ -18,6 +18,7 @@ from mercer.estimators import (
     LearnedMatrix,
     LevelSetDetector,
     SimplexClassifier,
+    VectorFieldRegressor,
     VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
@@ -40,6 +41,7 @@ __all__ = [
     "LevelSetDetector",
     "QuantileFunction",
     "SimplexClassifier",
+    "VectorFieldRegressor",
     "VectorValuedRegressor",
     "__version__",
 ]

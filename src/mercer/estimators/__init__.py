@@ -11,6 +11,7 @@ from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.simplex import SimplexClassifier
+from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "LearnedMatrix",
     "LevelSetDetector",
     "SimplexClassifier",
+    "VectorFieldRegressor",
     "VectorValuedRegressor",
 ]
