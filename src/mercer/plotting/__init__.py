@@ -9,6 +9,7 @@ from mercer.plotting.cost_curve import CostCurveDisplay, ExpectedCostDisplay
 from mercer.plotting.curve_panels import CurvePanelsDisplay
 from mercer.plotting.effect import EffectDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
+from mercer.plotting.field import FieldDisplay
 from mercer.plotting.level_set import LevelSetDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
 from mercer.plotting.profiles import RobustnessProfileDisplay, SparsityProfileDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "EffectDisplay",
     "ExpectedCostDisplay",
     "FaceMorphDisplay",
+    "FieldDisplay",
     "LevelSetDisplay",
     "PITDisplay",
     "QuantileCalibrationDisplay",
