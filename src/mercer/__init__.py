@@ -19,6 +19,7 @@ from mercer.estimators import (
     LevelSetDetector,
     SimplexClassifier,
     VectorAutoRegressor,
+    VectorFieldRegressor,
     VectorValuedRegressor,
 )
 from mercer.quantile_function import QuantileFunction
@@ -42,6 +43,7 @@ __all__ = [
     "QuantileFunction",
     "SimplexClassifier",
     "VectorAutoRegressor",
+    "VectorFieldRegressor",
     "VectorValuedRegressor",
     "__version__",
 ]

@@ -12,6 +12,7 @@ from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.simplex import SimplexClassifier
+from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "LevelSetDetector",
     "SimplexClassifier",
     "VectorAutoRegressor",
+    "VectorFieldRegressor",
     "VectorValuedRegressor",
 ]

@@ -52,11 +52,14 @@ class CertifiedEstimator(BaseEstimator):
         check_number(self, "tol", self.tol, low=0, hint="It bounds the relative duality gap.")
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
-        if not isinstance(self.fit_intercept, (bool, np.bool_)):
-            raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
+        self._check_intercept()
         for kernel in self._input_kernels():
             if isinstance(kernel, OperatorValuedKernel):
                 self._check_whole_kernel(kernel)
+
+    def _check_intercept(self) -> None:
+        if not isinstance(self.fit_intercept, (bool, np.bool_)):
+            raise parameter_error(self, "fit_intercept", self.fit_intercept, "True or False")
 
     def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
         """Refuse an operator-valued kernel where k_X was expected, or parts of a kernel beside it."""

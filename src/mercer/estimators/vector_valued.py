@@ -347,7 +347,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     def _store_process(self, sample: Sample, bound, problem) -> None:
         """Keep what the Gaussian process of the square loss needs; its variance is that of greatest evidence."""
         self.posterior_ = self.signal_variance_ = self.noise_variance_ = None
-        if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel, MatrixValuedKernel)):
+        if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel_, MatrixValuedKernel)):
             return
         outputs: Any = sample.outputs
         p = problem.shape[1]

@@ -9,6 +9,7 @@ from mercer.plotting.cost_curve import CostCurveDisplay, ExpectedCostDisplay
 from mercer.plotting.curve_panels import CurvePanelsDisplay
 from mercer.plotting.effect import EffectDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
+from mercer.plotting.field import FieldDisplay
 from mercer.plotting.forecast import ForecastDisplay
 from mercer.plotting.level_set import LevelSetDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
@@ -25,6 +26,7 @@ __all__ = [
     "ExpectedCostDisplay",
     "FaceMorphDisplay",
     "ForecastDisplay",
+    "FieldDisplay",
     "LevelSetDisplay",
     "PITDisplay",
     "QuantileCalibrationDisplay",
