@@ -125,7 +125,8 @@ class Tasks(Family):
 
     def look(self, model: Any, case: Case) -> Iterator[Finding]:
         rng, X = case.rng, case.X
-        near = X[rng.integers(0, len(X), size=5)]
+        kept = X if case.weight is None else X[np.asarray(case.weight) > 0]  # a guarantee is one for their box
+        near = kept[rng.integers(0, len(kept), size=5)]
         rows = near
         if not model.kernel_.pairwise:
             with np.errstate(over="ignore"):
