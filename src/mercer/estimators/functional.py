@@ -29,8 +29,6 @@ from mercer.estimators.validation import (
     as_points,
     check_gram,
     check_range,
-    take_columns,
-    take_rows,
     validate_rows,
     validate_weight,
 )
@@ -355,17 +353,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     def _sample(self, X, outputs: Outputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once; they must be two at least."""
-        self._check_lengths(X, outputs)
-        outputs.check(self, X, keep)
-        if keep is not None:
-            X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
-            if columns is not None:
-                X = take_columns(X, columns)
-        if len(outputs) < 2:
-            raise DataError(
-                f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two curves of positive "
-                "weight at least."
-            )
+        X, outputs, weight = self._kept(X, outputs, keep, weight, columns)
         basis = self._basis()
         free, scale = self._mean_curve(outputs)
         sample = Sample(X, outputs, weight, self._matrix(outputs), basis, free, scale)

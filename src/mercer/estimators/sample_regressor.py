@@ -22,6 +22,7 @@ from mercer.estimators.smoothness import (
     ridge_residuals,
     some_rows,
 )
+from mercer.estimators.validation import take_columns, take_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Kernel
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
@@ -150,6 +151,21 @@ class SampleRegressor(CertifiedEstimator):
     def _learned_kernels(self, sample: Sample) -> list[Kernel]:
         """Return input kernels with scales of columns from the curves."""
         return learned_kernels(sample, FEW_LENGTHS)
+
+    def _kept(self, X, outputs: Any, keep, weight, columns) -> tuple[Any, Any, Any]:
+        """Return the rows of positive weight, columns of a Gram matrix included; they must be two at least."""
+        self._check_lengths(X, outputs)
+        outputs.check(self, X, keep)
+        if keep is not None:
+            X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
+            if columns is not None:
+                X = take_columns(X, columns)
+        if len(outputs) < 2:
+            raise DataError(
+                f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two curves or vectors of "
+                "positive weight at least."
+            )
+        return X, outputs, weight
 
     def _check_lengths(self, X, outputs: Outputs) -> None:
         if len(outputs) != X.shape[0]:

@@ -84,11 +84,11 @@ class VectorFieldRegressor(VectorValuedRegressor):
     weak prior around the distances of points and the size of the vectors, by L-BFGS from several starts, on at most 400
     numbers. Positions should have one unit: a part has one length for all columns.
 
-    *Evidence or leave-one-out?* Evidence: lengths, weight and λ of the least error of left-out vectors (blocks of one
-    matrix, in closed form) had a root mean squared error of 0.70 against 0.38 on average on four currents seen by 8 to
-    27 buoys, 0.178 against 0.162 for 20 drifters, and R² of 0.966 against 0.978 for fields from 50 vectors, whose kind
-    was not told (``reproduce/fields.py``). A left-out vector is one draw of an error that differs from place to place;
-    the evidence has all vectors at once say which fields are likely, and also how much of a constant.
+    *Evidence or leave-one-out?* Evidence was better on most data, not on all. Lengths, weight, λ and constant of the
+    least error of left-out vectors (blocks of one matrix, in closed form) had a root mean squared error of 0.55 against
+    0.38 on average on four currents seen by 8 to 27 buoys (better on one, 0.69 against 0.96), and 0.178 against 0.162
+    for 20 drifters; see ``reproduce/fields.py`` for more. It seems that errors of a dozen left-out vectors are too few
+    numbers to choose five parameters by, while the evidence is about all of them at once.
 
     *Missing components* (NaN) are allowed. On the line, d = 1, every function is a gradient.
 

@@ -22,7 +22,7 @@ from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smoothness import KERNEL_ROWS, Smoothness, choose_smoothness, default_alphas, some_rows
 from mercer.estimators.tables import column_layout
-from mercer.estimators.validation import check_gram, take_columns, take_rows, validate_rows, validate_weight
+from mercer.estimators.validation import check_gram, validate_rows, validate_weight
 from mercer.estimators.vector_outputs import VectorOutputs
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Identity, Kernel
@@ -315,17 +315,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     def _sample(self, X, outputs: VectorOutputs, keep, weight, columns) -> Sample:
         """Return the rows of positive weight, identical ones once, in the coordinates of the metric."""
-        self._check_lengths(X, outputs)
-        outputs.check(self, X, keep)
-        if keep is not None:
-            X, outputs, weight = take_rows(X, keep), outputs.take(keep), take_rows(weight, keep)
-            if columns is not None:
-                X = take_columns(X, columns)
-        if len(outputs) < 2:
-            raise DataError(
-                f"{type(self).__name__}: n_samples = {len(outputs)}; a regression needs two rows of positive weight "
-                "at least."
-            )
+        X, outputs, weight = self._kept(X, outputs, keep, weight, columns)
         metric = read_metric(self, self.metric, outputs.values)
         if metric is not None:
             if not (metric.diagonal or self._loss()[0].of_norms):
