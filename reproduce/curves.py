@@ -31,10 +31,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import skfda
 from report import Report, data_file, options, table
-from skfda.ml.regression import FPLSRegression, KNeighborsRegressor
-from skfda.preprocessing.dim_reduction import FPCA
 from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -122,8 +119,10 @@ def on_unit_interval(grid: np.ndarray) -> np.ndarray:
 # --- rivals: functions of training data and test inputs
 
 
-def as_functions(X: np.ndarray, like: np.ndarray) -> skfda.FDataGrid:
+def as_functions(X: np.ndarray, like: np.ndarray):
     """Return standardised columns as values of functions: units of scalars beside functions must not matter."""
+    import skfda
+
     scale = np.where(like.std(axis=0) > 0, like.std(axis=0), 1.0)
     return skfda.FDataGrid((X - like.mean(axis=0)) / scale, np.linspace(0, 1, X.shape[1]))
 
@@ -145,19 +144,27 @@ def by_inner_folds(predict: Callable, sizes: range) -> Callable:
 
 def fpls(X, Y, X_test, grid, size):
     """Return predictions of functional partial least squares."""
+    from skfda import FDataGrid
+    from skfda.ml.regression import FPLSRegression
+
     size = min(size, X.shape[1], len(X) - 1)
-    model = FPLSRegression(n_components=size).fit(as_functions(X, X), skfda.FDataGrid(Y, grid))
+    model = FPLSRegression(n_components=size).fit(as_functions(X, X), FDataGrid(Y, grid))
     return model.predict(as_functions(X_test, X)).data_matrix[..., 0]
 
 
 def neighbours(X, Y, X_test, grid, size):
     """Return means over neighbours in L²."""
-    model = KNeighborsRegressor(n_neighbors=min(size, len(X))).fit(as_functions(X, X), skfda.FDataGrid(Y, grid))
+    from skfda import FDataGrid
+    from skfda.ml.regression import KNeighborsRegressor
+
+    model = KNeighborsRegressor(n_neighbors=min(size, len(X))).fit(as_functions(X, X), FDataGrid(Y, grid))
     return model.predict(as_functions(X_test, X)).data_matrix[..., 0]
 
 
 def components(X, Y, X_test, grid, size):
     """Return linear regressions on principal component scores."""
+    from skfda.preprocessing.dim_reduction import FPCA
+
     pca = FPCA(n_components=min(size, X.shape[1], len(X) - 1))
     scores = pca.fit_transform(as_functions(X, X))
     return LinearRegression().fit(scores, Y).predict(pca.transform(as_functions(X_test, X)))
