@@ -1,0 +1,28 @@
+"""Kernels replaced by kernels of few known features: random Fourier features, Nyström's, and features of one's own."""
+
+from mercer.features.feature_map import DifferentiableFeatures, Explicit, FeatureMap, LinearFeatures
+from mercer.features.fourier_kernel import FourierKernel
+from mercer.features.laws import Columnwise, Mapped, OneColumn, Radius, ScaleMixture, SpectralLaw
+from mercer.features.nystroem import Nystroem, NystroemKernel
+from mercer.features.random_fourier import RandomFourier
+from mercer.features.spectra import Spectrum, Wave, spectrum
+
+__all__ = [
+    "FeatureMap",
+    "RandomFourier",
+    "Nystroem",
+    "Explicit",
+    "FourierKernel",
+    "NystroemKernel",
+    "LinearFeatures",
+    "DifferentiableFeatures",
+    "SpectralLaw",
+    "ScaleMixture",
+    "Radius",
+    "Columnwise",
+    "OneColumn",
+    "Mapped",
+    "Spectrum",
+    "Wave",
+    "spectrum",
+]
