@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from mercer._params import check_number
 from mercer.backend import is_numpy
+from mercer.estimators.approximation import Approximation, StandIn, check_approximation
 from mercer.estimators.interruption import Interruption
 from mercer.estimators.progress import opening, progress
 from mercer.estimators.tables import column_layout
@@ -28,8 +29,13 @@ class CertifiedEstimator(BaseEstimator):
     """A fit of :class:`~mercer.problems.DualProblem`: settings, solution and certificate.
 
     A subclass has the constructor parameters used here (``kernel``, ``fit_intercept``, ``solver``, ``tol``,
-    ``max_iter``, ``warm_start``, ``verbose``) and makes the problem.
+    ``max_iter``, ``warm_start``, ``verbose``) and makes the problem; one that takes features in place of the kernel has
+    ``approximation``, too.
     """
+
+    #: of a subclass without such a parameter
+    approximation: Any = None
+    approximation_: Approximation | None = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -53,6 +59,7 @@ class CertifiedEstimator(BaseEstimator):
         if self.max_iter is not None:
             check_number(self, "max_iter", self.max_iter, low=1, strict=False, integer=True)
         self._check_intercept()
+        check_approximation(self)
         for kernel in self._input_kernels():
             if isinstance(kernel, OperatorValuedKernel):
                 self._check_whole_kernel(kernel)
@@ -139,6 +146,24 @@ class CertifiedEstimator(BaseEstimator):
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
         return self
+
+    def _leave_rows(self, stand_in: StandIn, X: Any, Y: Any, alpha: float | None) -> None:
+        """Say what was approximated; a model of features needs none of the training rows.
+
+        Parameters
+        ----------
+        stand_in : StandIn
+            The kernel, and what took its place.
+        X : array of shape (n, d)
+            Training rows.
+        Y : array of shape (n, m) or None
+            Their targets, for a comparison with the kernel itself.
+        alpha : float or None
+            λ of a ridge regression that is about as smooth.
+        """
+        self.approximation_ = stand_in.compared(X, Y, alpha)
+        if self.approximation_ is not None:
+            self.kernel_, self.X_fit_, self.dual_coef_ = stand_in.exact, None, None
 
     # -- evaluation --------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import clip, device, is_numpy, namespace, to_numpy
+from mercer.estimators.approximation import StandIn
 from mercer.estimators.binary_labels import check_both, positive_class, two_classes, whether_positive
 from mercer.estimators.certified import ROUGH_ROWS
 from mercer.estimators.infinite_task import DURING_FIT, InfiniteTaskEstimator
@@ -64,6 +65,11 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
     alpha : float or "auto", default="auto"
         λ. "auto" is that of the least loss on held-out rows, together with the kernel; with a kernel of yours it comes
         from a closed-form leave-one-out error of the square loss on the labels ±1 (see Notes).
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of k_X, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of :mod:`mercer.features`.
+        The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
+        rows. "auto" takes landmarks where the kernel itself would need more memory than there is, or more than about
+        a minute; None never does.
     measure : MeasureRule, default=None
         Which costs are trained on, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
         ``Points([0.1, 0.5, 0.9])`` trains on three costs.
@@ -136,6 +142,9 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         Whether decision values are sorted, with ``noncrossing="rearrange"`` in the fit.
     box_ : array of shape (2, n_features_in_) or None
         Lowest and highest inputs between which predicted functions rise by proof, with ``noncrossing="guarantee"``.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its cost in accuracy, estimated on a sample; None for the kernel itself.
+        With features ``X_fit_`` and ``dual_coef_`` are None: ``expansion_`` holds all that is left.
     alpha_ : float
         λ that was used.
     kernel_, output_kernel_ : Kernel
@@ -212,6 +221,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         *,
         output_kernel=None,
         alpha="auto",
+        approximation="auto",
         measure=None,
         loss="hinge",
         fit_intercept=True,
@@ -229,6 +239,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         self.kernel = kernel
         self.output_kernel = output_kernel
         self.alpha = alpha
+        self.approximation = approximation
         self.measure = measure
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -279,8 +290,8 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         measure, loss, d = self._measure(X), self._loss(), int(X.shape[1])
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(measure)))
         choose = self._choose_learned if self._learns(X, signs) else self._choose_given
-        self.inputs_, X, bound, alpha, thresholds = choose(X, Y, weight, measure, loss)
-        self._store(*self._fit_function(X, Y, weight, bound, loss, alpha), columns=rows.columns)
+        self.inputs_, X, bound, taken, alpha, thresholds = choose(X, Y, weight, measure, loss)
+        self._fit_function(X, Y, weight, bound, taken, loss, alpha, columns=rows.columns)
         self._calibrate(thresholds)
         self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
         numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
@@ -299,7 +310,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
             return False
         return min(np.sum(signs > 0), np.sum(signs < 0)) >= FEWEST_OF_A_CLASS
 
-    def _choose_learned(self, X, Y, weight, measure, loss) -> tuple[LabelInputs, Any, BoundKernel, float, Any]:
+    def _choose_learned(self, X, Y, weight, measure, loss) -> tuple[LabelInputs, Any, BoundKernel, StandIn, float, Any]:
         """Return inputs, the rows as the kernel takes them, the kernel, learned from the labels, λ and thresholds."""
 
         def bind(kernel: Kernel) -> BoundKernel:
@@ -311,13 +322,15 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         with progress(self.verbose, LEARNING):
             rows = LabelledRows.learn(X, Y[:, 0], weight)
-            rows = rows if eigh_fits(len(X)) else rows.affordable(check)
+            rows = rows if eigh_fits(len(X)) or self.approximation is not None else rows.affordable(check)
             found = rows.choose(self, bind, loss)
-        return found.inputs, found.inputs(X), bind(found.inputs.kernel), found.alpha, found.thresholds
+        inputs = found.inputs(X)
+        bound, taken = self._with_features(bind(found.inputs.kernel), inputs)
+        return found.inputs, inputs, bound, taken, found.alpha, found.thresholds
 
-    def _choose_given(self, X, Y, weight, measure, loss) -> tuple[None, Any, BoundKernel, float, None]:
+    def _choose_given(self, X, Y, weight, measure, loss) -> tuple[None, Any, BoundKernel, StandIn, float, None]:
         """Return what :meth:`_choose_learned` does for the kernel that was given: no inputs, the rows as they are."""
-        bound = self._operator_valued_kernel(X, measure)
+        bound, taken = self._with_features(self._operator_valued_kernel(X, measure), X)
         signs = to_numpy(Y[:, 0])
 
         def choose(rows: int = MOST_ROWS) -> float:
@@ -325,7 +338,7 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
 
         self._afford(X, Y, weight, bound, loss, choose)
         with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
-            return None, X, bound, choose(), None
+            return None, X, bound, taken, choose(), None
 
     def _calibrate(self, thresholds: np.ndarray | None) -> None:
         """Let decisions exceed the thresholds, where there are such, instead of 0: the intercept takes them off.

@@ -191,7 +191,8 @@ def _left_out(
         trust = trust * (model.loss_.kappa / np.maximum(sizes, model.loss_.kappa))
     alpha = model.alpha_ * weight[rows].mean() / trust.mean()  # a mean over curves is one over less than all of them
     sample = _fitted_sample(model, X, outputs, rows, trust)
-    bound = sample.bind(model.kernel_, model.output_kernel_, AT_NODES)
+    kernel = model.kernel_ if model.approximation_ is None else model.approximation_.kernel
+    bound = sample.bind(kernel, model.output_kernel_, AT_NODES)
     path = RidgePath(sample.pose(bound, Square(), alpha), [alpha])
     here = to_numpy(outputs.values)[rows] - fitted[rows]
     unit = np.sqrt(np.mean(to_numpy(outputs.values) ** 2))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.estimators.approximation import StandIn
 from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.curve_kernels import curve_kernels
@@ -79,6 +81,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form; for robust
         losses curves that are outlying to a first robust fit hardly count in that.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of k_X, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of :mod:`mercer.features`.
+        The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
+        rows. "auto" takes landmarks where the kernel itself would need more memory than there is, or more than about
+        a minute; None never does.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         By name, κ is 1.345 times the median norm, or twice the median size at a point, of ridge residuals, and ε is
         that median; ``Huber(kappa=0.5)`` is taken literally.
@@ -144,6 +151,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         How curves of another library came, such as scikit-fda's, so that predictions go out alike; None for arrays.
     grid_ : array of shape (m,) or (m, d)
         Where :meth:`predict` evaluates.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its cost in accuracy, estimated on a sample; None for the kernel itself.
+        With features ``X_fit_`` and ``dual_coef_`` are None: ``expansion_`` holds all that is left.
     alpha_, loss_, kernel_, output_kernel_ : float, Loss, Kernel, Kernel
         With numbers for all that was automatic.
     measure_ : Measure
@@ -203,6 +213,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         output_kernel=None,
         output_matrix=None,
         alpha="auto",
+        approximation="auto",
         loss="square",
         geometry=None,
         representation="nodes",
@@ -219,6 +230,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.output_kernel = output_kernel
         self.output_matrix = output_matrix
         self.alpha = alpha
+        self.approximation = approximation
         self.loss = loss
         self.geometry = geometry
         self.representation = representation
@@ -306,11 +318,12 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         given = replace(sample, X=X, outputs=outputs, weight=weight)
         observed = sample
         centre, sample = sample.centred()
-        if not eigh_fits(len(sample)):
+        if not eigh_fits(len(sample)) and self.approximation is None:
             self._afford(sample)
         with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
             chosen, loss = self._choose(sample, given)
-        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        taken = self._with_features(chosen.kernel, sample)
+        bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
         with interruptible() as interrupted:
             result = self._solve(problem, self._tolerance, interrupted)
@@ -326,13 +339,22 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.intercept_ = centre.evaluate(sample.measure.points) if smooth else self.intercept_
         free = sample.outputs.intercept_function(self.intercept_) if sample.fit_intercept else None
         self.intercept_function_ = centre if smooth else free
-        self.mean_function_ = MeanFunction(self.expansion_, self.intercept_function_, sample.X, sample.weight)
+        self.mean_function_ = self._mean_function(sample, taken)
         self.grid_ = sample.outputs.prediction_grid(self, grid)
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         self._look_for_outliers(observed, result)
+        self._compare_with(taken, sample, loss, chosen.alpha)
         return self
+
+    def _mean_function(self, sample: Sample, taken: StandIn) -> MeanFunction:
+        """Return the mean of the fitted curves, which keeps the rows only where the model does."""
+        if taken.features is None:
+            return MeanFunction(self.expansion_, self.intercept_function_, sample.X, sample.weight)
+        expansion: Any = self.expansion_
+        mean = expansion.averaged(sample.X, sample.weight)
+        return MeanFunction(mean, self.intercept_function_, namespace(sample.X).zeros_like(sample.X[:1, :]))
 
     def _look_for_outliers(self, observed: Sample, result: SolverResult) -> None:
         """Name the curves that the fit is far from, and warn where they rule it."""

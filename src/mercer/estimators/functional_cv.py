@@ -127,6 +127,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         output_kernels=None,
         alphas=None,
         output_matrix=None,
+        approximation="auto",
         loss="square",
         geometry=None,
         thresholds=None,
@@ -147,6 +148,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         self.output_kernels = output_kernels
         self.alphas = alphas
         self.output_matrix = output_matrix
+        self.approximation = approximation
         self.loss = loss
         self.geometry = geometry
         self.thresholds = thresholds

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer.backend import as_like, device, namespace, to_numpy
+from mercer.estimators.approximation import StandIn, stand_in
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
+from mercer.estimators.regularisation import mean_deviation
 from mercer.estimators.tables import column_layout
 from mercer.exceptions import parameter_error
+from mercer.features import FeatureMap
 from mercer.interpolation import refine
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import eigh_fits
 from mercer.losses import Loss, as_loss
 from mercer.measures import GaussLegendre, MeasureRule
-from mercer.operator_valued import BoundKernel, Decomposable, OperatorValuedKernel
+from mercer.operator_valued import BoundDecomposable, BoundKernel, Decomposable, OperatorValuedKernel
 from mercer.problems import DualProblem
 from mercer.solvers import SolverResult, afford
 
@@ -110,6 +114,17 @@ class InfiniteTaskEstimator(CertifiedEstimator):
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
+    def _with_features(self, bound: BoundKernel, X: Any) -> tuple[BoundKernel, StandIn]:
+        """Return the bound kernel with features in place of k_X where these are asked for or needed."""
+        if not isinstance(bound, BoundDecomposable) or self.noncrossing == "guarantee":
+            if isinstance(self.approximation, FeatureMap):
+                allowed = "'auto' or None for this kernel, or for noncrossing='guarantee'"
+                hint = "Features take the place of k_X in k_X·k_Θ, and a guarantee is about Gaussian kernels."
+                raise parameter_error(self, "approximation", self.approximation, allowed, hint)
+            return bound, StandIn(bound.kernel, bound.kernel, None)
+        taken = stand_in(self, bound.kernel, X)
+        return replace(bound, kernel=taken.kernel), taken
+
     def _afford(self, X, Y, weight, bound, loss, alpha: Callable[[int], float]) -> None:
         """Refuse at once, before λ is chosen, a fit that clearly does not fit into the memory budget.
 
@@ -121,13 +136,14 @@ class InfiniteTaskEstimator(CertifiedEstimator):
             afford(self.solver, problem, self._tolerance)
 
     def _fit_function(
-        self, X, Y, weight, bound, loss, alpha, centre: float = 0.0
-    ) -> tuple[Any, BoundKernel, DualProblem, SolverResult]:
-        """Solve for h and b with targets Y of shape (n, m), and warn where tol was not reached.
+        self, X, Y, weight, bound, taken: StandIn, loss, alpha, centre: float = 0.0, columns: np.ndarray | None = None
+    ) -> Self:
+        """Solve for h and b with targets Y of shape (n, m), warn where tol was not reached, and become that model.
 
-        ``centre`` was taken off the targets and will be added to b. Returned are the rows, the bound kernel, the
-        problem and its solution, as :meth:`_store` takes them.
+        ``taken`` is what the kernel is made of (:meth:`_with_features`), ``centre`` was taken off the targets and is
+        added to b, and ``columns`` are those of :meth:`_store`.
         """
+        rows = X
         problem: DualProblem
         with interruptible() as interrupted:
             if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
@@ -137,7 +153,10 @@ class InfiniteTaskEstimator(CertifiedEstimator):
                 problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
                 result = self._solve(problem, self._tolerance, interrupted)
         warn_of_gap(result, interrupted, depth=2)
-        return X, bound, problem, result
+        self._store(X, bound, problem, result, centre, columns)
+        unit = mean_deviation(Y[:, 0], weight, True)[1] if taken.features is not None else 1.0
+        self._leave_rows(taken, rows, Y[:, :1], alpha * unit ** (2 - loss.growth))
+        return self
 
     def _fit_monotone(
         self, fit: MonotoneFit, interrupted: Interruption

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number, read_numbers
 from mercer.backend import require_numpy
+from mercer.estimators.approximation import check_approximation, stand_in
 from mercer.estimators.certified import refuse_whole_kernel
 from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
@@ -84,6 +87,11 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         to the others, with the same kernels, and t(θ) becomes the quantile of these scores, in units of t of the fit
         that they come from, that a new row falls short of with probability θ. Fewer training rows are outliers then, in
         many dimensions far fewer. None: on the training rows, t of the optimum; to find outliers among them.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of k_X, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of :mod:`mercer.features`.
+        The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
+        rows. "auto" takes landmarks where the kernel itself would need more memory than there is, or more than about
+        a minute; None never does.
     tol : float, default=1e-3
         Bound on the relative duality gap.
     max_iter : int, default=None
@@ -120,6 +128,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         Training rows of positive weight, identical ones once, sorted; a Gram matrix as it was given.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its error, estimated on a sample; None for the kernel itself. With
+        features ``X_fit_`` and ``dual_coef_`` are None: ``expansion_`` holds all that is left.
     kernel_, output_kernel_, offset_kernel_ : Kernel
         With numbers for their bandwidths.
     measure_ : Measure
@@ -181,6 +192,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         offset_kernel=None,
         nested=False,
         calibration="cross",
+        approximation="auto",
         tol=1e-3,
         max_iter=None,
         random_state=None,
@@ -194,6 +206,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self.offset_kernel = offset_kernel
         self.nested = nested
         self.calibration = calibration
+        self.approximation = approximation
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -226,6 +239,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         if isinstance(self.kernel, OperatorValuedKernel):
             hint = "Pass k_X as kernel, k_Θ as output_kernel and the weight of its norm as coupling."
             raise refuse_whole_kernel(self, "kernel", self.kernel, hint)
+        check_approximation(self)
 
     def _measure(self):
         rule = Points(DEFAULT_LEVELS, trapezoid_weights(DEFAULT_LEVELS)) if self.measure is None else self.measure
@@ -275,8 +289,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         X, weight, columns = self._training_rows(X, sample_weight)
         measure = self._measure()
         kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
+        taken = stand_in(self, kernel.locate(column_layout(self)).adapt(X), X)
         model = LevelModel(
-            kernel.locate(column_layout(self)).adapt(X),
+            taken.kernel,
             self._level_kernel("output_kernel", measure.points),
             self._level_kernel("offset_kernel", measure.points),
             measure,
@@ -290,9 +305,10 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
             unseen = self._unseen_rows(model, X, weight, interrupted)
         warn_of_gap(result, interrupted, depth=1)
         offset = -problem.effect(result.intercept)
-        self.kernel_, self.output_kernel_, self.offset_kernel_ = model.kernel, model.output_kernel, model.offset_kernel
-        self.X_fit_, self.columns_, self.measure_, self.coupling_ = X, columns, measure, model.coupling
-        self.dual_coef_ = model.coef(problem, result.coef)
+        self.kernel_, self.output_kernel_, self.offset_kernel_ = taken.exact, model.output_kernel, model.offset_kernel
+        self.X_fit_: Any = X
+        self.columns_, self.measure_, self.coupling_ = columns, measure, model.coupling
+        self.dual_coef_: Any = model.coef(problem, result.coef)
         self.optimal_offset_ = offset - MARGIN * np.max(np.abs(offset))
         self.offset_ = self.optimal_offset_
         if unseen:
@@ -304,6 +320,9 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver
+        self.approximation_ = taken.compared(X, None, None)
+        if self.approximation_ is not None:  # then no training row is needed
+            self.X_fit_, self.dual_coef_ = None, None
         return self
 
     def _training_rows(self, X, sample_weight):

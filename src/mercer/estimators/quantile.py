@@ -19,6 +19,7 @@ from mercer.estimators.shape import Residuals, fit_shape
 from mercer.estimators.staged_quantiles import fit_stages, staged_grid, staged_quantiles
 from mercer.estimators.validation import validate_inputs, validate_training
 from mercer.exceptions import ExtrapolationWarning, UnsupportedError, parameter_error
+from mercer.features import FeatureMap
 from mercer.kernels import Kernel
 from mercer.losses import Pinball, as_loss
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -78,6 +79,11 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from a closed-form leave-one-out error of the square loss (see Notes).
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of k_X, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of :mod:`mercer.features`.
+        The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
+        rows. "auto" takes landmarks where the kernel itself would need more memory than there is, or more than about
+        a minute (in stages: of the shape); None never does.
     measure : MeasureRule, default=None
         Which levels are trained on, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
         ``Points([0.1, 0.5, 0.9])`` trains on three levels.
@@ -111,7 +117,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         time, and the duality gap as it falls, with an estimate of the time left.
     stages : {"auto", "joint", "separate"}, default="auto"
         "separate" learns location, spread and shape one after the other, as above; "joint" solves one problem. "auto"
-        is "separate" where kernel, output_kernel, alpha, loss, fit_intercept and noncrossing are left as they are, for
+        is "separate" where kernel, output_kernel, alpha, approximation, loss, fit_intercept and noncrossing are left as
+        they are, for
         NumPy data of at least ten rows; arrays of other libraries (JAX's, PyTorch's) have the joint model, of which
         ``jax.jit`` and ``jax.grad`` take predictions.
 
@@ -151,6 +158,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         Whether predicted functions are sorted, with ``noncrossing="rearrange"`` in the fit.
     box_ : array of shape (2, n_features_in_) or None
         Lowest and highest inputs between which predicted functions rise by proof, with ``noncrossing="guarantee"``.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its cost in accuracy, estimated on a sample; None for the kernel itself.
+        With features ``X_fit_`` and ``dual_coef_`` are None: ``expansion_`` holds all that is left.
     alpha_ : float
         λ that was used.
     kernel_, output_kernel_ : Kernel
@@ -216,6 +226,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         *,
         output_kernel=None,
         alpha="auto",
+        approximation="auto",
         measure=None,
         loss="pinball",
         fit_intercept=True,
@@ -232,6 +243,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self.kernel = kernel
         self.output_kernel = output_kernel
         self.alpha = alpha
+        self.approximation = approximation
         self.measure = measure
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -270,7 +282,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         if self._in_stages(X, y, weight):
             return self._fit_stages(X, y, weight)
-        bound = self._operator_valued_kernel(X, self._measure(X))
+        bound, taken = self._with_features(self._operator_valued_kernel(X, self._measure(X)), X)
         loss = self._loss()
         Y, centre = self._targets(y, weight, bound.measure)
 
@@ -280,8 +292,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self._afford(X, Y, weight, bound, loss, choose)
         with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
             alpha = choose()
-        solved = self._fit_function(X, Y, weight, bound, loss, alpha, centre)
-        return self._store(*solved, centre, rows.columns)
+        return self._fit_function(X, Y, weight, bound, taken, loss, alpha, centre, rows.columns)
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -291,9 +302,9 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         if stages == "separate" and not self._plain:
             raise UnsupportedError(
                 f"{type(self).__name__}: stages='separate' chooses kernels and alpha itself, for the pinball loss with "
-                "fit_intercept=True and noncrossing='rearrange'. Leave kernels, alphas, loss, fit_intercept and "
-                "noncrossing (and folds and scoring, where it is cross-validated) as they are by default, or take "
-                "stages='joint'."
+                "fit_intercept=True and noncrossing='rearrange'. Leave kernels, alphas, approximation, loss, "
+                "fit_intercept and noncrossing (and folds and scoring, where it is cross-validated) as they are by "
+                "default, or take stages='joint'."
             )
 
     @property
@@ -301,6 +312,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         """Whether nothing was asked for that only the joint model has."""
         parts = self.kernel is None and self.output_kernel is None and isinstance(self.alpha, str)
         loss = isinstance(as_loss(self.loss), Pinball)
+        parts = parts and not isinstance(self.approximation, FeatureMap)
         return parts and self.alpha == "auto" and loss and bool(self.fit_intercept) and self.noncrossing == "rearrange"
 
     def _in_stages(self, X, y, weight) -> bool:
@@ -320,7 +332,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
         shape = self.shape_
-        self.X_fit_, self.columns_ = X, None
+        self.X_fit_, self.columns_, self.approximation_ = X, None, None
         self.relevance_ = self.stages_.relevance(int(X.shape[1]))
         self.grid_, self.rearranged_ = staged_grid(to_numpy(self.measure_.locations)), True
         for name in ("alpha_", "objective_", "dual_gap_", "relative_gap_", "n_iter_", "status_", "solver_"):
@@ -332,7 +344,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         return fit_shape(rest, self._joint, self.measure_)
 
     def _joint(self, kernel: Kernel, alpha: float) -> KernelQuantileRegressor:
-        settings = ("measure", "solver", "tol", "max_iter", "random_state")
+        settings = ("approximation", "measure", "solver", "tol", "max_iter", "random_state")
         parts = {name: getattr(self, name) for name in settings}
         return KernelQuantileRegressor(kernel, alpha=alpha, stages="joint", **parts)
 

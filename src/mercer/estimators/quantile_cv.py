@@ -25,6 +25,7 @@ from mercer.estimators.shape import Residuals, shape_kernels, shape_may_depend, 
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import merge_duplicates, take_columns, take_rows, validate_training, validate_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.features import FeatureMap
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.linalg import memory_budget
 from mercer.losses import Pinball, as_loss
@@ -75,6 +76,9 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         left out.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels. By default a Gaussian whose scale is the median distance of the levels.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        As in KernelQuantileRegressor, the features of each kernel made from all rows of X; one of yours means the joint
+        model.
     measure : MeasureRule, default=None
         Which levels are trained on and scored, and their weights; by default ``GaussLegendre(20)`` on (0, 1).
     loss : str or Loss, default="pinball"
@@ -162,6 +166,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         *,
         alphas=None,
         output_kernel=None,
+        approximation="auto",
         measure=None,
         loss="pinball",
         fit_intercept=True,
@@ -181,6 +186,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         self.kernels = kernels
         self.alphas = alphas
         self.output_kernel = output_kernel
+        self.approximation = approximation
         self.measure = measure
         self.loss = loss
         self.fit_intercept = fit_intercept
@@ -214,7 +220,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     @property
     def _plain(self) -> bool:
-        parts = (self.kernels, self.alphas, self.output_kernel, self.scoring)
+        features = self.approximation if isinstance(self.approximation, FeatureMap) else None
+        parts = (self.kernels, self.alphas, self.output_kernel, self.scoring, features)
         folds = self.cv is None or isinstance(self.cv, numbers.Integral)
         loss = isinstance(as_loss(self.loss), Pinball) and bool(self.fit_intercept)
         return all(part is None for part in parts) and folds and loss and self.noncrossing == "rearrange"
@@ -328,10 +335,12 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         loss, measure = self._loss(), self._measure(X)
         output_kernel = self._given_output_kernel()
         bounds = [Decomposable(kernel, output_kernel).bind(measure) for kernel in self._adapted_kernels(X)]
+        bounds, stand_ins = zip(*[self._with_features(bound, X) for bound in bounds], strict=True)
         grid = [(bound, alphas or self._default_alphas(bound, loss, X, y, weight)) for bound in bounds]
-        bound, alpha = self._choose(grid, self._compare(grid, folds, data, loss, score))
+        number, alpha = self._choose(grid, stand_ins, self._compare(grid, folds, data, loss, score))
+        bound, taken = bounds[number], stand_ins[number]
         Y, centre = self._targets(y, weight, measure)
-        return self._store(*self._fit_function(X, Y, weight, bound, loss, alpha, centre), centre, rows.columns)
+        return self._fit_function(X, Y, weight, bound, taken, loss, alpha, centre, rows.columns)
 
     def _learn_shape(self, rest: Residuals) -> KernelQuantileRegressor | None:
         """Compare λ = ∞, no shape, with joint models of some kernels and λ, where the shape may depend on x."""
@@ -349,7 +358,17 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
 
     def _search(self, kernels: list[Kernel], folds: list) -> KernelQuantileRegressorCV:
         """Return the unfitted cross-validation of the shape."""
-        settings = ("measure", "refit", "cv_tol", "solver", "tol", "max_iter", "random_state", "verbose")
+        settings = (
+            "approximation",
+            "measure",
+            "refit",
+            "cv_tol",
+            "solver",
+            "tol",
+            "max_iter",
+            "random_state",
+            "verbose",
+        )
         parts = {name: getattr(self, name) for name in settings}
         return KernelQuantileRegressorCV(kernels, alphas=SHAPE_ALPHAS, cv=folds, stages="joint", **parts)
 
@@ -424,16 +443,16 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
             random_state=self.random_state,
         )
 
-    def _choose(self, grid, compared) -> tuple[Any, float]:
-        """Store the comparison and return the chosen kernel and λ."""
+    def _choose(self, grid, stand_ins, compared) -> tuple[int, float]:
+        """Store the comparison and return the number of the chosen kernel, and λ."""
         scores, gaps = np.moveaxis(np.concatenate(compared)[..., :2], 2, 0)
         candidates = [
-            (bound, alpha, number)
-            for number, ((bound, alphas), table) in enumerate(zip(grid, compared, strict=True))
+            (number, alpha)
+            for number, ((_, alphas), table) in enumerate(zip(grid, compared, strict=True))
             for alpha in alphas[: len(table)]
         ]
-        params = [{"kernel": bound.kernel, "alpha": alpha} for bound, alpha, _ in candidates]
-        return candidates[self._choose_row(params, scores, gaps, [number for *_, number in candidates])][:2]
+        params = [{"kernel": stand_ins[number].exact, "alpha": alpha} for number, alpha in candidates]
+        return candidates[self._choose_row(params, scores, gaps, [number for number, _ in candidates])]
 
     def _choose_row(self, params, scores, gaps, order) -> int:
         """Store the comparison and return which candidate was chosen; ``order`` is that of the kernels."""

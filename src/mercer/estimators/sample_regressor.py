@@ -8,6 +8,7 @@ from abc import abstractmethod
 from typing import Any
 
 from mercer.backend import to_numpy
+from mercer.estimators.approximation import StandIn, stand_in
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import learned_kernels, tells_columns
 from mercer.estimators.outliers import without_outliers
@@ -24,6 +25,7 @@ from mercer.estimators.smoothness import (
 )
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.exceptions import DataError, parameter_error
+from mercer.features import FeatureMap
 from mercer.kernels import Kernel
 from mercer.losses import LOSSES, Loss, as_loss, loss_names
 from mercer.magnitudes import check_alpha
@@ -138,6 +140,26 @@ class SampleRegressor(CertifiedEstimator):
         if alpha is None and not loss.smooth:
             chosen = chosen._replace(alpha=per_deviation(sample, loss, chosen.alpha))
         return chosen, loss
+
+    def _with_features(self, kernel: Any, sample: Sample) -> StandIn:
+        """Return k_X with what takes its place: features, where these are asked for or needed."""
+        if isinstance(self.approximation, FeatureMap) or (sample.outputs.on_grid and sample.basis is None):
+            self._check_features(sample)
+            return stand_in(self, kernel, sample.X)
+        return StandIn(kernel, kernel, None)
+
+    def _check_features(self, sample: Sample) -> None:
+        """Refuse features that were asked for where they are of no use."""
+        if isinstance(self.approximation, FeatureMap) and not sample.outputs.on_grid:
+            allowed = "'auto' or None for curves at points of their own"
+            hint = "What takes time there are pairs of observations; put the curves on a grid, with NaN for holes."
+            raise parameter_error(self, "approximation", self.approximation, allowed, hint)
+
+    def _compare_with(self, taken: StandIn, sample: Sample, loss: Loss, alpha: float) -> None:
+        """Say what features cost in accuracy, and leave the rows behind."""
+        values = to_numpy(sample.outputs.values) if taken.features is not None and sample.outputs.complete else None
+        unit = 1.0 if loss.smooth or values is None else sample.typical_size(values, loss.compares)
+        self._leave_rows(taken, sample.X, values, alpha * unit)
 
     def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
         """Return what :func:`~mercer.estimators.smoothness.choose_smoothness` does."""

@@ -95,6 +95,7 @@ class SimplexClassifier(ClassifierMixin, BaseEstimator):
         kernel=None,
         *,
         alpha="auto",
+        approximation="auto",
         loss="square",
         geometry=None,
         fit_intercept=True,
@@ -105,6 +106,7 @@ class SimplexClassifier(ClassifierMixin, BaseEstimator):
     ):
         self.kernel = kernel
         self.alpha = alpha
+        self.approximation = approximation
         self.loss = loss
         self.geometry = geometry
         self.fit_intercept = fit_intercept

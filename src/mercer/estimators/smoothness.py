@@ -12,6 +12,7 @@ from mercer.estimators.between_nodes import FEW_CURVES, carries_between
 from mercer.estimators.regularisation import MOST_ROWS, TIE
 from mercer.estimators.sample import Sample
 from mercer.kernels import Gaussian, Kernel
+from mercer.linalg import affordable_rows
 from mercer.losses import Loss, Square
 from mercer.operator_valued import OperatorValuedKernel
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
@@ -141,6 +142,7 @@ def _in_blocks(sample: Sample) -> bool:
 def some_rows(sample: Sample, pairwise: bool, most: int | None = None) -> Sample:
     """Return as many rows as an automatic choice looks at, or ``most``, at equal steps."""
     most = most or (MOST_ROWS if sample.outputs.complete else INCOMPLETE_ROWS)
+    most = min(most, affordable_rows())
     if len(sample) <= most:
         return sample
     return sample.take(np.unique(np.linspace(0, len(sample) - 1, most).round().astype(int)), pairwise)

@@ -116,6 +116,7 @@ class VectorFieldRegressor(VectorValuedRegressor):
         kernel="helmholtz",
         *,
         alpha="auto",
+        approximation="auto",
         loss="square",
         geometry=None,
         fit_intercept="auto",
@@ -127,6 +128,7 @@ class VectorFieldRegressor(VectorValuedRegressor):
     ):
         self.kernel = kernel
         self.alpha = alpha
+        self.approximation = approximation
         self.loss = loss
         self.geometry = geometry
         self.fit_intercept = fit_intercept

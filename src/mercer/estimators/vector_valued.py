@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.column_relevance import column_shares
+from mercer.estimators.feature_posterior import FeaturePosterior
 from mercer.estimators.gaussian_posterior import GaussianPosterior
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
@@ -60,6 +61,12 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from ridge regression with the same kernel, by leave-one-out in closed form; for robust
         losses rows that are outlying to a first robust fit hardly count in that.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of the kernel, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of
+        :mod:`mercer.features`.
+        The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
+        rows. "auto" takes landmarks where the kernel itself would need more memory than there is, or more than about
+        a minute; None never does.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         By name, κ is 1.345 times the median norm, or twice the median size of a component, of ridge residuals, and ε is
         that median; ``Huber(kappa=0.5)`` is taken literally.
@@ -90,6 +97,9 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         Γ; None where the kernel does not decompose.
     metric_ : array of shape (p, p) or None
         Q.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its cost in accuracy, estimated on a sample; None for the kernel itself.
+        With features ``X_fit_`` and ``dual_coef_`` are None: ``expansion_`` holds all that is left.
     alpha_, loss_ : float, Loss
         With numbers for all that was automatic.
     dual_coef_ : array of shape (n_rows, p)
@@ -100,7 +110,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         b.
     expansion_ : Expansion
         The fitted function h: ``evaluate(X, indices)``, ``norm``, ``state()``.
-    posterior_ : GaussianPosterior or None
+    posterior_ : GaussianPosterior, FeaturePosterior or None
         Of the square loss: ``covariance(X)``, ``deviation(X)``.
     signal_variance_, noise_variance_ : float or None
         Of the square loss: σ² of greatest evidence and σ²λn, see Notes.
@@ -161,6 +171,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         *,
         output_matrix=None,
         alpha="auto",
+        approximation="auto",
         loss="square",
         geometry=None,
         metric=None,
@@ -174,6 +185,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.kernel = kernel
         self.output_matrix = output_matrix
         self.alpha = alpha
+        self.approximation = approximation
         self.loss = loss
         self.geometry = geometry
         self.metric = metric
@@ -285,11 +297,12 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         X, keep, weight, columns = validate_rows(self, X, sample_weight)
         sample = self._sample(X, self._read(y, X), keep, weight, columns)
         centre, sample = sample.centred()
-        if not (self._whole or eigh_fits(len(sample))):
+        if not (self._whole or eigh_fits(len(sample))) and self.approximation is None:
             self._afford(sample)
         with progress(self.verbose, "choosing kernels, alpha and loss, as far as they are not given"):
             chosen, loss = self._choose(sample, sample)
-        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        taken = self._with_features(chosen.kernel, sample)
+        bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
         problem = sample.pose(bound, loss, chosen.alpha)
         with interruptible() as interrupted:
             result = self._solve(problem, self._tolerance, interrupted)
@@ -299,8 +312,9 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.kernel_, self.loss_ = chosen.kernel, loss
         self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
-        self._store_process(sample, bound, problem)
-        self._leave_metric(sample, chosen)
+        self._store_process(sample, bound, problem, taken.features is not None)
+        self._leave_metric(sample, chosen._replace(kernel=taken.kernel))
+        self._compare_with(taken, sample, loss, chosen.alpha)
         return self
 
     def _read(self, y, like) -> VectorOutputs:
@@ -334,9 +348,13 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         """Return equal rows of inputs and outputs once, with their weights together."""
         return sample.merged()
 
-    def _store_process(self, sample: Sample, bound, problem) -> None:
-        """Keep what the Gaussian process of the square loss needs; its variance is that of greatest evidence."""
-        self.posterior_ = self.signal_variance_ = self.noise_variance_ = None
+    def _store_process(self, sample: Sample, bound, problem, approximated: bool) -> None:
+        """Keep what the Gaussian process of the square loss needs; its variance is that of greatest evidence.
+
+        With features in place of the kernel it does without the rows, which it cannot where targets are missing.
+        """
+        self.posterior_: Any = None
+        self.signal_variance_ = self.noise_variance_ = None
         if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel_, MatrixValuedKernel)):
             return
         outputs: Any = sample.outputs
@@ -346,17 +364,22 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.signal_variance_ = problem.signal_variance(self.objective_, known)
         self.noise_variance_ = shift * self.signal_variance_
         metric = outputs.metric
-        self.posterior_ = GaussianPosterior(
-            bound.kernel,
-            None if self._whole else to_numpy(bound.output_gram().to_dense()).astype(float),
-            sample.X,
-            to_numpy(problem.sample_weight).astype(float),
-            ~np.isnan(to_numpy(sample.outputs.values)),
-            shift,
-            self.signal_variance_,
-            None if metric is None else metric.factor,
-            sample.fit_intercept,
-        )
+        matrix = None if self._whole else to_numpy(bound.output_gram().to_dense()).astype(float)
+        weight = to_numpy(problem.sample_weight).astype(float)
+        rest = {
+            "matrix": matrix,
+            "shift": shift,
+            "variance": self.signal_variance_,
+            "factor": None if metric is None else metric.factor,
+            "centred": sample.fit_intercept,
+        }
+        if matrix is not None and bound.kernel.explicit and outputs.complete:
+            self.posterior_ = FeaturePosterior.of_rows(bound.kernel, sample.X, weight, **rest)
+        elif not approximated:
+            observed = ~np.isnan(to_numpy(outputs.values))
+            self.posterior_ = GaussianPosterior(
+                kernel=bound.kernel, X=sample.X, weight=weight, observed=observed, **rest
+            )
 
     def _leave_metric(self, sample: Sample, chosen: Smoothness) -> None:
         """Become the model in the coordinates of the user."""
@@ -407,9 +430,10 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         if not (return_std or return_cov):
             return mean
         if self.posterior_ is None:
+            of_features = "" if self.approximation_ is None else ", an approximation and missing targets"
             raise UnsupportedError(
                 f"{type(self).__name__}: standard deviations are those of the Gaussian process of the square loss; "
-                f"this fit has {self.loss_!r}. ConformalFunctionalRegressor has boxes for any loss."
+                f"this fit has {self.loss_!r}{of_features}. ConformalFunctionalRegressor has boxes for any loss."
             )
         if return_cov:
             return mean, as_like(self.posterior_.covariance(X), mean)

@@ -7,7 +7,18 @@ The storage classes are known in this package alone: problems and solvers ask a 
 from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
-from mercer.linalg.eigen import Eigen, congruence, eigh, eigh_fits, norm2, scaled, solve
+from mercer.linalg.eigen import (
+    Eigen,
+    affordable_rank,
+    affordable_rows,
+    congruence,
+    eigenbasis_work,
+    eigh,
+    eigh_fits,
+    norm2,
+    scaled,
+    solve,
+)
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker import Kronecker
@@ -44,8 +55,11 @@ __all__ = [
     "Tensor",
     "ThinFeatures",
     "Work",
+    "affordable_rank",
+    "affordable_rows",
     "congruence",
     "conjugate_gradient",
+    "eigenbasis_work",
     "eigh",
     "eigh_fits",
     "heard_by",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -11,12 +12,24 @@ import numpy as np
 from mercer import backend
 from mercer.backend import as_like, is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError, UnsupportedError
-from mercer.linalg.announcement import CHOLESKY_WORK, EIGH_WORK, announce
+from mercer.linalg.announcement import CHOLESKY_WORK, EIGH_WORK, PIVOTED_WORK, announce
 from mercer.linalg.memory import beyond_budget, memory_budget
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import FACTOR_COPIES, estimated_rank, pivoted_cholesky
 
-__all__ = ["Eigen", "congruence", "eigh", "eigh_fits", "norm2", "require_eigh", "scaled", "solve"]
+__all__ = [
+    "Eigen",
+    "affordable_rank",
+    "affordable_rows",
+    "congruence",
+    "eigenbasis_work",
+    "eigh",
+    "eigh_fits",
+    "norm2",
+    "require_eigh",
+    "scaled",
+    "solve",
+]
 
 #: matrices of the size of the given one that are in memory during a factorisation
 EIGH_COPIES, CHOLESKY_COPIES = 3, 2
@@ -74,6 +87,28 @@ def eigh(operator: LinearOperator, tolerance: float = 0.0, max_rank_share: float
 def eigh_fits(n: int) -> bool:
     """Whether a dense eigendecomposition of n rows is within the memory budget."""
     return EIGH_COPIES * 8 * n * n <= memory_budget()
+
+
+def affordable_rows() -> int:
+    """Return of how many rows a dense eigendecomposition is within the memory budget."""
+    return math.isqrt(memory_budget() // (EIGH_COPIES * 8))
+
+
+def affordable_rank(n: int) -> int:
+    """Return how many columns a thin factor of n rows may have within the memory budget."""
+    return int(memory_budget() // (FACTOR_COPIES * 8 * max(n, 1)))
+
+
+def eigenbasis_work(operator: LinearOperator, share: float) -> float:
+    """Return about how many multiplications :func:`eigh` takes to leave out a share of the trace; ∞ beyond the budget.
+
+    It looks at 64 columns.
+    """
+    n = operator.shape[0]
+    tolerance = share * float(namespace(operator.like).sum(operator.diagonal()))
+    rank = estimated_rank(operator, tolerance / 2)
+    thin = PIVOTED_WORK * n * rank**2 if rank <= affordable_rank(n) else math.inf
+    return min(thin, EIGH_WORK * float(n) ** 3 if eigh_fits(n) else math.inf)
 
 
 @singledispatch

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from mercer.backend import as_like, namespace
-from mercer.kernels import Kernel
+from mercer.kernels import Constant, Kernel
 from mercer.kernels.gram import BLOCK_BYTES, kernel_product
 from mercer.linalg import PSD, Dense, Gram, PairGram, PairKronecker
 from mercer.operator_valued.base import Expansion
@@ -38,6 +38,12 @@ class SeparableExpansion(Expansion):
     @abstractmethod
     def _inner_products(self, array: Any) -> Any:
         """Return Σ_j ⟨f_i, f_j⟩ array_j."""
+
+    def averaged(self, X: Any, weight: Any = None) -> FeatureExpansion:
+        """Return the function that is Σ_i s_i h(x_i) / Σ_i s_i at every x, for rows X and their weights s."""
+        xp, values = namespace(self.coef), self._along_inputs(X, self.coef)
+        mean = xp.mean(values, axis=0) if weight is None else weight @ values / xp.sum(weight)
+        return FeatureExpansion(Constant(1.0), mean[None, :], self.representers, self.n_components, self.output_matrix)
 
     @property
     def like(self):

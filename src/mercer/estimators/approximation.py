@@ -1,0 +1,148 @@
+"""Features in place of a kernel: where they are asked for, and where the kernel itself would take too long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from mercer._state import Stateful
+from mercer.backend import is_numpy, to_numpy
+from mercer.exceptions import parameter_error
+from mercer.features import FeatureMap, Nystroem
+from mercer.kernels import Kernel
+from mercer.linalg import affordable_rank, eigenbasis_work, eigh_fits, memory_budget
+from mercer.operator_valued import OperatorValuedKernel
+
+__all__ = ["Approximation", "StandIn", "check_approximation", "stand_in"]
+
+#: rows up to which "auto" has the kernel itself, whatever it costs
+ALWAYS_EXACT_ROWS = 5000
+#: multiplications that "auto" waits for: about a minute of one core
+PATIENT_WORK = 2e12
+#: part of the trace that the eigenbasis of a fit leaves out, for a guess of its size
+GUESSED_SHARE = 1e-6
+#: landmarks that "auto" takes, at most; products with their features are about as fast as kernels of few columns
+AUTOMATIC_LANDMARKS = 1500
+#: rows of which a comparison with the exact kernel learns, and which it predicts
+COMPARED_ROWS, PREDICTED_ROWS = 2000, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Approximation(Stateful):
+    """Which features took the place of a kernel, and what that costs in accuracy.
+
+    Parameters
+    ----------
+    features : FeatureMap
+        The map.
+    kernel : Kernel
+        What it made of the kernel: k̃(x, z) = φ(x)·φ(z), of which the fit is exact.
+    n_features : int
+        How many features there are.
+    kernel_error : float
+        Root mean square of k̃(x, z) − k(x, z) over that of k(x, z), over pairs of rows of a sample.
+    lost_accuracy : float or None
+        How much larger the squared error on new rows is than with k, relatively: of ridge regressions with λ of the
+        fit on 2 000 rows at most, on 1 000 others. None without targets.
+    """
+
+    features: FeatureMap
+    kernel: Kernel
+    n_features: int
+    kernel_error: float
+    lost_accuracy: float | None
+
+
+def check_approximation(owner: Any) -> None:
+    """Refuse an ``approximation`` that is no feature map, "auto" or None, and one of kernel values."""
+    given = owner.approximation
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return
+    if not isinstance(given, FeatureMap):
+        hint = "They are records of mercer.features."
+        raise parameter_error(owner, "approximation", given, "'auto', None, Nystroem(300), RandomFourier(500)", hint)
+    if owner.__sklearn_tags__().input_tags.pairwise:
+        hint = "With a Gram matrix in place of X there are no points that features could be computed of."
+        raise parameter_error(owner, "approximation", given, "'auto' or None with kernel='precomputed'", hint)
+
+
+class StandIn(NamedTuple):
+    """A kernel, what a fit has in its place, and the map that this comes from: None where it is the kernel itself."""
+
+    exact: Any
+    kernel: Any
+    features: FeatureMap | None
+
+    def compared(self, X: Any, Y: Any, alpha: float | None) -> Approximation | None:
+        """Return what features cost in accuracy, from a sample of rows and targets; None without features."""
+        if self.features is None or isinstance(self.exact, OperatorValuedKernel):
+            return None
+        return compare(self.exact, self.kernel, self.features, X, Y, alpha)
+
+
+def stand_in(owner: Any, kernel: Any, X: Any) -> StandIn:
+    """Return the kernel, or the features that ``owner.approximation`` has in its place.
+
+    "auto" takes features where an eigenbasis of the kernel matrix does not fit into the memory budget, or would take
+    more than a minute: as many landmarks as there is memory for, 1 500 at most.
+    """
+    given = owner.approximation
+    if isinstance(given, str):
+        given = _affordable(kernel, X)
+    return StandIn(kernel, kernel if given is None else given.bind(kernel, X, 0), given)
+
+
+def _affordable(kernel: Any, X: Any) -> FeatureMap | None:
+    """Return features where the kernel itself is too expensive, else None."""
+    n = X.shape[0]
+    if (n <= ALWAYS_EXACT_ROWS and eigh_fits(n)) or not is_numpy(X):
+        return None
+    if isinstance(kernel, OperatorValuedKernel) or kernel.explicit or kernel.pairwise:
+        return None
+    if eigenbasis_work(kernel.gram(X), GUESSED_SHARE) <= PATIENT_WORK:
+        return None
+    return Nystroem(max(1, min(AUTOMATIC_LANDMARKS, affordable_rank(n))), random_state=0)
+
+
+def compare(kernel: Kernel, features: Kernel, given: FeatureMap, X: Any, Y: Any, alpha: float | None) -> Approximation:
+    """Return what features cost in accuracy, from a sample of the rows.
+
+    Parameters
+    ----------
+    kernel, features : Kernel
+        k, and k̃ that took its place.
+    given : FeatureMap
+        Where k̃ came from.
+    X : array of shape (n, d)
+        Rows.
+    Y : array of shape (n, m) or None
+        Targets, centred.
+    alpha : float or None
+        λ of ridge regression.
+    """
+    most = min(COMPARED_ROWS + PREDICTED_ROWS, int((memory_budget() / 64) ** 0.5))
+    rows = np.random.default_rng(0).permutation(len(X))[:most]
+    cut = max(1, (2 * len(rows)) // 3)
+    learn, new = rows[:cut], rows[cut:] if cut < len(rows) else rows
+    Z, N = to_numpy(X[learn]).astype(float), to_numpy(X[new]).astype(float)
+    exact, cross = to_numpy(kernel(Z)), to_numpy(kernel(N, Z))
+    phi, new_phi = to_numpy(features.features(Z)), to_numpy(features.features(N))
+    size = float(np.sqrt(np.mean(cross**2)))
+    error = float(np.sqrt(np.mean((new_phi @ phi.T - cross) ** 2))) / size if size > 0 else 0.0
+    lost = None
+    if Y is not None and alpha is not None:
+        targets, truth = to_numpy(Y[learn]).astype(float), to_numpy(Y[new]).astype(float)
+        targets, truth = targets - targets.mean(axis=0), truth - targets.mean(axis=0)
+        of_kernel = np.mean((truth - cross @ _ridge(exact, targets, alpha * len(Z))) ** 2)
+        of_features = np.mean((truth - (new_phi @ (phi.T @ _ridge(phi @ phi.T, targets, alpha * len(Z))))) ** 2)
+        lost = float(of_features / of_kernel - 1) if of_kernel > 0 else 0.0
+    return Approximation(given, features, int(phi.shape[1]), error, lost)
+
+
+def _ridge(gram: np.ndarray, targets: np.ndarray, shift: float) -> np.ndarray:
+    """Return (K + λn)⁻¹Y."""
+    gram[np.diag_indices_from(gram)] += max(shift, 8 * np.finfo(float).eps * float(np.trace(gram)))
+    return scipy.linalg.solve(gram, targets, assume_a="pos", overwrite_a=True)

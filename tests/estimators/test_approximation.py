@@ -1,0 +1,230 @@
+"""Features in place of the kernel, in every estimator: what they are exact for, what they leave, what they refuse."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import (
+    CostSensitiveClassifier,
+    FunctionalRegressor,
+    FunctionalRegressorCV,
+    KernelQuantileRegressor,
+    KernelQuantileRegressorCV,
+    LevelSetDetector,
+    SimplexClassifier,
+    VectorValuedRegressor,
+)
+from mercer.estimators import approximation
+from mercer.exceptions import DataError, MercerError
+from mercer.features import Explicit, Nystroem, RandomFourier
+from mercer.kernels import Gaussian, Linear
+from mercer.measures import Points
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(150, 3))
+NEW = RNG.normal(size=(20, 3))
+Y = np.sin(2 * X[:, 0]) + 0.3 * RNG.normal(size=150)
+GRID = np.linspace(0, 1, 8)
+CURVES = np.sin(3 * GRID + X[:, :1]) + 0.1 * RNG.normal(size=(150, 8))
+LEVELS = Points([0.1, 0.5, 0.9])
+GIVEN = Gaussian(0.2)
+
+
+def quantiles(**how):
+    how = {"alpha": 1e-2, "measure": LEVELS, "tol": 1e-7, **how}
+    return KernelQuantileRegressor(GIVEN, **how).fit(X, Y).predict_quantile(NEW, [0.1, 0.4])
+
+
+def costs(**how):
+    how = {"alpha": 1e-2, "measure": LEVELS, "tol": 1e-7, **how}
+    return CostSensitiveClassifier(GIVEN, **how).fit(X, Y > 0).predict_at(NEW, [0.1, 0.4])
+
+
+def level_sets(**how):
+    return LevelSetDetector(GIVEN, measure=LEVELS, tol=1e-8, **how).fit(X).predict_at(NEW, [0.1, 0.4])
+
+
+def curves(**how):
+    how = {"alpha": 1e-3, "output_kernel": Gaussian(5.0), "grid": GRID, "tol": 1e-8, **how}
+    return FunctionalRegressor(GIVEN, **how).fit(X, CURVES).predict_at(NEW, [0.1, 0.33])
+
+
+def vectors(**how):
+    how = {"alpha": 1e-3, "output_matrix": np.array([[2.0, 1.0], [1.0, 1.0]]), "tol": 1e-8, **how}
+    return VectorValuedRegressor(GIVEN, **how).fit(X, CURVES[:, :2]).predict(NEW)
+
+
+FITS = {"quantiles": quantiles, "costs": costs, "level sets": level_sets, "curves": curves, "vectors": vectors}
+
+
+@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+def test_all_rows_as_landmarks_give_the_fit_of_the_kernel(fit):
+    exact, all_rows = fit(approximation=None), fit(approximation=Nystroem(150))
+    np.testing.assert_allclose(all_rows, exact, atol=2e-3 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
+def test_more_frequencies_are_nearer_to_the_kernel(fit):
+    exact = fit(approximation=None)
+    errors = [np.abs(fit(approximation=RandomFourier(D, random_state=0)) - exact).mean() for D in (10, 2000)]
+    assert errors[1] < 0.4 * errors[0]
+
+
+def test_the_fit_is_exactly_that_of_the_features():
+    """A feature kernel of one's own, with the same features, has the same optimum."""
+    model = KernelQuantileRegressor(GIVEN, alpha=1e-2, tol=1e-8, approximation=Nystroem(30, random_state=1)).fit(X, Y)
+    features = model.approximation_.kernel
+    same = KernelQuantileRegressor(features, alpha=1e-2, tol=1e-8, approximation=None).fit(X, Y)
+    np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), atol=1e-6)
+    assert abs(model.objective_ - same.objective_) <= model.dual_gap_ + same.dual_gap_
+    assert same.approximation_ is None
+    assert same.X_fit_ is not None
+
+
+ESTIMATORS = [
+    KernelQuantileRegressor(stages="joint"),
+    KernelQuantileRegressorCV(alphas=[1e-3, 1e-1], stages="joint", cv=3),
+    CostSensitiveClassifier(),
+    LevelSetDetector(),
+    FunctionalRegressor(),
+    FunctionalRegressorCV(),
+    VectorValuedRegressor(),
+    SimplexClassifier(),
+]
+
+
+def targets(estimator):
+    if isinstance(estimator, (CostSensitiveClassifier, SimplexClassifier)):
+        return Y > 0
+    return CURVES if isinstance(estimator, (FunctionalRegressor, VectorValuedRegressor)) else Y
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_no_training_row_is_kept(estimator):
+    model = clone(estimator).set_params(approximation=Nystroem(12, random_state=0)).fit(X, targets(estimator))
+    fitted = getattr(model, "regressor_", model)
+    assert fitted.X_fit_ is None
+    assert fitted.dual_coef_ is None
+    assert fitted.approximation_.n_features <= 12
+    few = clone(estimator).set_params(approximation=Nystroem(12, random_state=0))
+    many = np.vstack([X, X + 0.01, X - 0.01, X + 0.02])
+    few.fit(many, np.concatenate([targets(estimator)] * 4))
+    sizes = [len(pickle.dumps(one)) for one in (few, model)]
+    assert sizes[0] < sizes[1] + 8 * len(X) * 4  # indices of rows at most
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+WAVES = RandomFourier(30, random_state=0)
+#: as for the same estimators without features
+UNAVOIDABLE = {
+    "check_decision_proba_consistency": "probabilities order rows by the cost at which their decision changes",
+    "check_outliers_train": "offsets are those of all levels",
+    "check_regressors_train": "the check itself sets alpha=0.01, a strong penalty",
+}
+
+
+def unavoidable(estimator):
+    own = {
+        "CostSensitiveClassifier": "check_decision_proba_consistency",
+        "LevelSetDetector": "check_outliers_train",
+        "KernelQuantileRegressor": "check_regressors_train",
+    }.get(type(estimator).__name__)
+    return {} if own is None else {own: UNAVOIDABLE[own]}
+
+
+@parametrize_with_checks(
+    [
+        KernelQuantileRegressor(approximation=WAVES, measure=LEVELS),
+        CostSensitiveClassifier("gaussian", approximation=WAVES, measure=LEVELS),
+        LevelSetDetector(approximation=WAVES, measure=LEVELS, calibration=None),
+        FunctionalRegressor(approximation=WAVES),
+        VectorValuedRegressor(approximation=WAVES),
+        SimplexClassifier(approximation=WAVES),
+    ],
+    expected_failed_checks=unavoidable,
+)
+def test_scikit_learn_checks_with_random_frequencies(estimator, check):
+    check(estimator)
+
+
+def test_the_report_of_accuracy():
+    errors = []
+    for size in (5, 100):
+        model = VectorValuedRegressor(GIVEN, alpha=1e-3, approximation=Nystroem(size, random_state=0)).fit(X, CURVES)
+        errors.append((model.approximation_.kernel_error, model.approximation_.lost_accuracy))
+    assert errors[0][0] > 5 * errors[1][0] > 0
+    assert errors[0][1] > 0.05 > abs(errors[1][1])
+    assert LevelSetDetector(approximation=Nystroem(20)).fit(X).approximation_.lost_accuracy is None
+
+
+def test_automatic_features_where_the_kernel_takes_too_long(monkeypatch):
+    monkeypatch.setattr(approximation, "ALWAYS_EXACT_ROWS", 100)
+    model = KernelQuantileRegressor(GIVEN, alpha=1e-2).fit(X, Y)
+    assert model.approximation_ is None
+    monkeypatch.setattr(approximation, "PATIENT_WORK", 1e3)
+    monkeypatch.setattr(approximation, "AUTOMATIC_LANDMARKS", 40)
+    model = KernelQuantileRegressor(GIVEN, alpha=1e-2).fit(X, Y)
+    assert model.approximation_.features.n_landmarks == 40
+    assert KernelQuantileRegressor(GIVEN, alpha=1e-2, approximation=None).fit(X, Y).approximation_ is None
+
+
+def test_deviations_of_features_are_those_of_the_rows():
+    how = {"alpha": 1e-2, "output_matrix": np.array([[2.0, 1.0], [1.0, 1.0]]), "metric": [1.0, 4.0]}
+    for intercept in (True, False):
+        exact = VectorValuedRegressor(GIVEN, fit_intercept=intercept, **how).fit(X, CURVES[:, :2])
+        features = VectorValuedRegressor(GIVEN, fit_intercept=intercept, approximation=Nystroem(150), **how)
+        features.fit(X, CURVES[:, :2])
+        for asked in ({"return_std": True}, {"return_cov": True}):
+            found, truth = features.predict(X[:5], **asked)[1], exact.predict(X[:5], **asked)[1]
+            np.testing.assert_allclose(found, truth, rtol=1e-5)
+
+
+def test_the_mean_curve_of_features():
+    exact = FunctionalRegressor(GIVEN, alpha=1e-3, grid=GRID).fit(X, CURVES, np.arange(1.0, 151.0))
+    features = clone(exact).set_params(approximation=Nystroem(150)).fit(X, CURVES, np.arange(1.0, 151.0))
+    for method in ("evaluate", "slope"):
+        found, truth = (getattr(one.mean_function_, method)([0.2, 0.7]) for one in (features, exact))
+        np.testing.assert_allclose(found, truth, atol=1e-5)
+    np.testing.assert_allclose(
+        features.diagnose(X, CURVES, np.arange(1.0, 151.0)).leverage,
+        exact.diagnose(X, CURVES, np.arange(1.0, 151.0)).leverage,
+        atol=1e-5,
+    )
+
+
+def test_features_of_ones_own_take_the_place_of_any_kernel():
+    model = VectorValuedRegressor(Gaussian(3.0), alpha=1e-3, approximation=Explicit(lambda X: X)).fit(X, CURVES)
+    linear = VectorValuedRegressor(Linear(), alpha=1e-3).fit(X, CURVES)
+    np.testing.assert_allclose(model.predict(NEW), linear.predict(NEW), atol=1e-8)
+
+
+def test_an_approximation_of_yours_means_the_joint_model():
+    model = KernelQuantileRegressor(approximation=Nystroem(20, random_state=0)).fit(X, Y)
+    assert model.stages_ is None
+    assert KernelQuantileRegressor().fit(X, Y).stages_ is not None
+    searched = KernelQuantileRegressorCV(approximation=Nystroem(20, random_state=0), cv=2).fit(X, Y)
+    assert searched.stages_ is None
+    assert isinstance(searched.best_params_["kernel"], Gaussian)
+
+
+@pytest.mark.parametrize("wrong", ["nystroem", 300, Nystroem])
+@pytest.mark.parametrize("estimator", [KernelQuantileRegressor(), LevelSetDetector(), FunctionalRegressor()])
+def test_what_is_no_approximation(estimator, wrong):
+    with pytest.raises(MercerError, match=r"approximation must be 'auto', None, Nystroem.*got"):
+        estimator.set_params(approximation=wrong).fit(X, targets(estimator))
+
+
+def test_what_features_cannot_do():
+    with pytest.raises(MercerError, match="no points that features"):
+        LevelSetDetector("precomputed", approximation=Nystroem(5)).fit(GIVEN(X))
+    with pytest.raises(MercerError, match="guarantee"):
+        KernelQuantileRegressor(noncrossing="guarantee", approximation=Nystroem(5)).fit(X[:, :1], Y)
+    pairs = [(GRID, row) for row in CURVES]
+    with pytest.raises(MercerError, match="points of their own"):
+        FunctionalRegressor(approximation=Nystroem(5)).fit(X, pairs)
+    with pytest.raises(DataError, match=r"n_landmarks must be at most the number of rows, 150; got 151"):
+        quantiles(approximation=Nystroem(151))
