@@ -1,9 +1,10 @@
 """Kernels replaced by kernels of few known features: random Fourier features, Nyström's, and features of one's own."""
 
+from mercer.features.directed_waves import DirectedWaves
 from mercer.features.feature_map import DifferentiableFeatures, Explicit, FeatureMap, LinearFeatures
 from mercer.features.fourier_kernel import FourierKernel
 from mercer.features.laws import Columnwise, Mapped, OneColumn, Radius, ScaleMixture, SpectralLaw
-from mercer.features.nystroem import Nystroem, NystroemKernel
+from mercer.features.nystroem import Nystroem, NystroemKernel, NystroemMatrixKernel
 from mercer.features.random_fourier import RandomFourier
 from mercer.features.spectra import Spectrum, Wave, spectrum
 
@@ -14,6 +15,8 @@ __all__ = [
     "Explicit",
     "FourierKernel",
     "NystroemKernel",
+    "DirectedWaves",
+    "NystroemMatrixKernel",
     "LinearFeatures",
     "DifferentiableFeatures",
     "SpectralLaw",
