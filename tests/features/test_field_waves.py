@@ -64,12 +64,12 @@ def indices(p):
 def test_the_mean_over_draws_is_the_kernel(kernel, sampling, bounded):
     if not bounded and sampling == "quasi":
         return
-    maps = [RandomFourier(48, sampling, bounded=bounded, random_state=seed) for seed in range(100)]
+    maps = [RandomFourier(48, sampling, bounded=bounded, random_state=seed) for seed in range(50)]
     draws = np.array([one.bind(kernel, X).blocks(X[:4], X[:4]) for one in maps])
     error = np.std(draws, axis=0) / math.sqrt(len(draws))
     exact = kernel.blocks(X[:4], X[:4])
     heavy = "Matern" in repr(kernel) or "Rational" in repr(kernel)  # fourth moments that are large, or infinite
-    limit = 4.5 if bounded or not heavy else 9.0
+    limit = 6.0 if bounded or not heavy else 9.0
     assert np.max(np.abs(np.mean(draws, axis=0) - exact) - limit * error) < 1e-9 * np.max(np.abs(exact))
 
 
@@ -102,7 +102,7 @@ def exact_variance(kind, bounded, delta, sigma):
 @pytest.mark.parametrize("bounded", [True, False])
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_the_variance_is_the_exact_one(kind, bounded, d):
-    sigma, size = 0.8, 200_000
+    sigma, size = 0.8, 60_000
     kernel = kind(Gaussian(1 / (2 * sigma**2)))
     origin = np.zeros((2, d))
     waves = RandomFourier(size, "iid", bounded=bounded, random_state=3).bind(kernel, origin)
@@ -114,8 +114,8 @@ def test_the_variance_is_the_exact_one(kind, bounded, d):
         own = kernel.blocks(delta[None], np.zeros((1, d)))[0, 0]
         expected = exact_variance(kind, bounded, delta, sigma)
         size_of = np.max(np.abs(exact_variance(kind, bounded, np.zeros(d), sigma)))
-        np.testing.assert_allclose(mean, own, atol=0.01 * d / sigma**2)
-        np.testing.assert_allclose(squares - own @ own, expected, atol=0.05 * size_of)
+        np.testing.assert_allclose(mean, own, atol=0.02 * d / sigma**2)
+        np.testing.assert_allclose(squares - own @ own, expected, atol=0.08 * size_of)
     at_zero = {CurlFree: d - 1 if bounded else d + 1, DivergenceFree: d - 1 if bounded else 3 * (d - 1)}[kind]
     np.testing.assert_allclose(
         exact_variance(kind, bounded, np.zeros(d), sigma), at_zero / sigma**4 * np.eye(d), atol=1e-12
