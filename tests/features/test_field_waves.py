@@ -326,7 +326,7 @@ def test_bad_input_is_refused():
 
     with pytest.raises(UnsupportedError, match=r"RandomFourier: .* no spectral density .*Nystroem"):
         RandomFourier(5).bind(Odd(), X)
-    with pytest.raises(DataError, match="at most the number of rows"):
+    with pytest.raises(DataError, match="at most n_samples = 9"):
         Nystroem(10).bind(CurlFree(Gaussian()), X)
     with pytest.raises((ParameterError, ParameterTypeError), match="bounded must be True or False"):
         RandomFourier(bounded=1)

@@ -1,5 +1,6 @@
 """Kernels replaced by kernels of few known features: random Fourier features, Nyström's, and features of one's own."""
 
+from mercer.features.accuracy import FeatureCounts, KernelError, kernel_error, suggest_n_features
 from mercer.features.directed_waves import DirectedWaves
 from mercer.features.feature_map import DifferentiableFeatures, Explicit, FeatureMap, LinearFeatures
 from mercer.features.fourier_kernel import FourierKernel
@@ -13,6 +14,10 @@ __all__ = [
     "RandomFourier",
     "Nystroem",
     "Explicit",
+    "suggest_n_features",
+    "kernel_error",
+    "FeatureCounts",
+    "KernelError",
     "FourierKernel",
     "NystroemKernel",
     "DirectedWaves",

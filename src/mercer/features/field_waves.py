@@ -24,7 +24,7 @@ from mercer.operator_valued import (
 )
 from mercer.operator_valued.components import check_output_matrix, positive_root
 
-__all__ = ["directed_waves"]
+__all__ = ["FieldTerm", "directed_waves", "terms_of_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def directed_waves(
     """Return the waves of a kernel with numbers for its parameters; its terms share the frequencies by their trace."""
     terms = terms_of_matrix(kernel, X.shape[1])
     kernel.require_outputs(X, _n_outputs(terms[0].kernel, X.shape[1]))
-    makers = [_Maker(term, X.shape[1], bounded) for term in terms]
+    makers = [FieldTerm(term, X.shape[1], bounded) for term in terms]
     sizes = split_frequencies([maker.trace for maker in makers], n_frequencies)
     drawn = [maker.draw(size, sampling, rng) for maker, size in zip(makers, sizes, strict=True)]
     terms_used, starts = max(one[1].shape[0] for one in drawn), np.cumsum([0, *sizes])
@@ -86,7 +86,7 @@ def _n_outputs(kernel: Any, n_columns: int) -> int:
     return len(kernel.delays) if isinstance(kernel, Delayed) else n_columns
 
 
-class _Maker:
+class FieldTerm:
     """Draws frequencies of a term, and the conjugate factors B(ω)* of its spectral density B(ω)B(ω)*."""
 
     def __init__(self, term: Term, n_columns: int, bounded: bool) -> None:
@@ -101,6 +101,11 @@ class _Maker:
             self.second_moment = float(np.sum(wave.law.second_moment))
             if bounded:
                 self.waves = (replace(wave, law=wave.law.tilted()),)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a field without scalar factors that depend on x."""
+        return not self.term.factors and not isinstance(self.term.kernel, Delayed)
 
     @property
     def trace(self) -> float:

@@ -146,7 +146,7 @@ class Nystroem(FeatureMap):
     def _landmarks(self, kernel: Kernel, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.n_landmarks > len(X):
             raise DataError(
-                f"Nystroem: n_landmarks must be at most the number of rows, {len(X)}; got {self.n_landmarks}. With "
+                f"Nystroem: n_landmarks must be at most n_samples = {len(X)}; got {self.n_landmarks}. With "
                 f"so few rows the exact kernel costs no more: leave it away, or pass n_landmarks={len(X)}."
             )
         rows = candidates(X, self.n_landmarks, rng)
