@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
-from mercer.features import FourierKernel, LinearFeatures, RandomFourier
+from mercer.features import FourierKernel, LinearFeatures, Nystroem, RandomFourier
 from mercer.features.fourier_kernel import write_waves
 from mercer.kernels import (
     Categorical,
@@ -266,3 +266,12 @@ def test_waves_are_cosines_and_sines_to_rounding(size, dtype):
     out = np.empty((17, 2), dtype=dtype)
     write_waves(quarters, np.ones((1, 1), dtype=dtype), 1.0, out)
     np.testing.assert_allclose(out, np.hstack([np.cos(quarters), np.sin(quarters)]), atol=epsilon, rtol=0)
+
+
+def test_other_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    for approximation in (RandomFourier(10, random_state=0), Nystroem(5, random_state=0)):
+        kernel = approximation.bind(2.0 * Gaussian(1.0).restrict([0, 2]) + Linear(), X)
+        features = kernel.features(xp.asarray(X))
+        assert isinstance(features, type(xp.asarray(X)))
+        np.testing.assert_allclose(np.from_dlpack(features), kernel.features(X), atol=1e-12)
