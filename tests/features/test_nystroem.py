@@ -114,7 +114,7 @@ def test_bad_parameters_are_refused(arguments, message):
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(DataError, match=r"at most the number of rows, 30; got 31.*n_landmarks=30"):
+    with pytest.raises(DataError, match=r"at most n_samples = 30; got 31.*n_landmarks=30"):
         Nystroem(31).bind(Gaussian(), X)
     with pytest.raises(UnsupportedError, match="given by its values"):
         Nystroem(5).bind(Precomputed(), X @ X.T)

@@ -38,7 +38,7 @@ class Approximation(Stateful):
     ----------
     features : FeatureMap
         The map.
-    kernel : Kernel
+    kernel : Kernel or MatrixValuedKernel
         What it made of the kernel: k̃(x, z) = φ(x)·φ(z), of which the fit is exact.
     n_features : int
         How many features there are.
@@ -50,7 +50,7 @@ class Approximation(Stateful):
     """
 
     features: FeatureMap
-    kernel: Kernel
+    kernel: Any
     n_features: int
     kernel_error: float
     lost_accuracy: float | None
@@ -78,7 +78,7 @@ class StandIn(NamedTuple):
 
     def compared(self, X: Any, Y: Any, alpha: float | None) -> Approximation | None:
         """Return what features cost in accuracy, from a sample of rows and targets; None without features."""
-        if self.features is None or isinstance(self.exact, OperatorValuedKernel):
+        if self.features is None:
             return None
         return compare(self.exact, self.kernel, self.features, X, Y, alpha)
 
@@ -107,39 +107,51 @@ def _affordable(kernel: Any, X: Any) -> FeatureMap | None:
     return Nystroem(max(1, min(AUTOMATIC_LANDMARKS, affordable_rank(n))), random_state=0)
 
 
-def compare(kernel: Kernel, features: Kernel, given: FeatureMap, X: Any, Y: Any, alpha: float | None) -> Approximation:
+def compare(kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha: float | None) -> Approximation:
     """Return what features cost in accuracy, from a sample of the rows.
 
     Parameters
     ----------
-    kernel, features : Kernel
-        k, and k̃ that took its place.
+    kernel, features : Kernel or MatrixValuedKernel
+        K, and K̃ that took its place.
     given : FeatureMap
-        Where k̃ came from.
+        Where K̃ came from.
     X : array of shape (n, d)
         Rows.
     Y : array of shape (n, m) or None
-        Targets, centred.
+        Targets.
     alpha : float or None
         λ of ridge regression.
     """
+    X, width = to_numpy(X), features.features(to_numpy(X[:1, :])).shape
     most = min(COMPARED_ROWS + PREDICTED_ROWS, int((memory_budget() / 64) ** 0.5))
+    most = max(most // (width[1] if len(width) == 3 else 1), 2)
     rows = np.random.default_rng(0).permutation(len(X))[:most]
     cut = max(1, (2 * len(rows)) // 3)
     learn, new = rows[:cut], rows[cut:] if cut < len(rows) else rows
-    Z, N = to_numpy(X[learn]).astype(float), to_numpy(X[new]).astype(float)
-    exact, cross = to_numpy(kernel(Z)), to_numpy(kernel(N, Z))
-    phi, new_phi = to_numpy(features.features(Z)), to_numpy(features.features(N))
+    cross = _matrix(kernel, X[new], X[learn])
     size = float(np.sqrt(np.mean(cross**2)))
-    error = float(np.sqrt(np.mean((new_phi @ phi.T - cross) ** 2))) / size if size > 0 else 0.0
-    lost = None
-    if Y is not None and alpha is not None:
-        targets, truth = to_numpy(Y[learn]).astype(float), to_numpy(Y[new]).astype(float)
-        targets, truth = targets - targets.mean(axis=0), truth - targets.mean(axis=0)
-        of_kernel = np.mean((truth - cross @ _ridge(exact, targets, alpha * len(Z))) ** 2)
-        of_features = np.mean((truth - (new_phi @ (phi.T @ _ridge(phi @ phi.T, targets, alpha * len(Z))))) ** 2)
-        lost = float(of_features / of_kernel - 1) if of_kernel > 0 else 0.0
-    return Approximation(given, features, int(phi.shape[1]), error, lost)
+    error = float(np.sqrt(np.mean((_matrix(features, X[new], X[learn]) - cross) ** 2))) / size if size > 0 else 0.0
+    if Y is None or alpha is None:
+        return Approximation(given, features, int(width[-1]), error, None)
+    Y = to_numpy(Y).astype(float)
+    Y = Y - Y[learn].mean(axis=0)
+    errors = []
+    for one in (kernel, features):
+        gram, across = _matrix(one, X[learn], X[learn]), _matrix(one, X[new], X[learn])
+        targets = Y[learn].reshape(len(gram), -1)
+        found = across @ _ridge(gram, targets, alpha * len(learn))
+        errors.append(float(np.mean((Y[new].reshape(found.shape) - found) ** 2)))
+    lost = errors[1] / errors[0] - 1 if errors[0] > 0 else 0.0
+    return Approximation(given, features, int(width[-1]), error, lost)
+
+
+def _matrix(kernel: Any, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Return the kernel matrix between rows; values that are matrices are blocks of it."""
+    if isinstance(kernel, Kernel):
+        return np.asarray(kernel(X.astype(float), Z.astype(float)))
+    blocks = np.asarray(kernel.blocks(X.astype(float), Z.astype(float)))
+    return blocks.transpose(0, 2, 1, 3).reshape(len(X) * blocks.shape[2], -1)
 
 
 def _ridge(gram: np.ndarray, targets: np.ndarray, shift: float) -> np.ndarray:

@@ -63,6 +63,8 @@ class VectorFieldRegressor(VectorValuedRegressor):
     ----------
     kernel_ : MatrixValuedKernel
         K with numbers: CurlFree, DivergenceFree or Helmholtz for kernels by name.
+    approximation_ : Approximation or None
+        What took the place of the kernel, and its cost in accuracy; None for the kernel itself.
     alpha_, loss_ : float, Loss
         With numbers for all that was automatic.
     intercept_ : array of shape (d,)
@@ -264,10 +266,11 @@ class VectorFieldRegressor(VectorValuedRegressor):
     def _of_field(self, method: str, X: Any) -> Any:
         """Return what the kernel knows of h at X."""
         check_is_fitted(self)
-        X = self._valid_inputs(X, method)
-        arrays = (to_numpy(array).astype(float) for array in (X, self.X_fit_, self.dual_coef_))
+        X = to_numpy(self._valid_inputs(X, method)).astype(float)
         kernel: Any = self.kernel_
-        return getattr(kernel, method)(*arrays)
+        if self.approximation_ is not None:
+            return getattr(self.approximation_.kernel, f"{method}_of")(X, self.expansion_.coef)
+        return getattr(kernel, method)(X, *(to_numpy(array).astype(float) for array in (self.X_fit_, self.dual_coef_)))
 
     def _like_predictions(self, array: Any) -> Any:
-        return as_like(array, self.dual_coef_)
+        return as_like(array, self.expansion_.like)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params
-from mercer.backend import is_numpy, to_numpy
+from mercer.backend import to_numpy
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import ExplicitKernel, FeatureKernel, Kernel, Linear, Projected, Restricted, Scaled
 from mercer.kernels.base import Array, as_points
+from mercer.operator_valued import Decomposable, MatrixValuedKernel, OperatorSum, OperatorValuedKernel, Transformable
 
 __all__ = ["DifferentiableFeatures", "Explicit", "FeatureMap", "LinearFeatures", "exact_features"]
 
@@ -22,46 +23,74 @@ __all__ = ["DifferentiableFeatures", "Explicit", "FeatureMap", "LinearFeatures",
 class FeatureMap(Params, ABC):
     """How a kernel k is replaced by a kernel k̃(x, z) = φ(x)·φ(z) with few features φ.
 
-    It is a record of how many, and how they are chosen; :meth:`bind` chooses them for a kernel and some rows. What
-    it returns is a kernel like any other: it takes every loss, estimator and certificate, and the fit is exactly that
-    of k̃. A map of one's own implements :meth:`bind`.
+    It is a record of how many, and how they are chosen; :meth:`bind` chooses them for a kernel and some rows. What it
+    returns is a kernel like any other: it takes every loss, estimator and certificate, and the fit is exactly that of
+    k̃. A map of one's own implements :meth:`_scalar`, and :meth:`_matrix_valued` where it knows how.
     """
 
-    @abstractmethod
-    def bind(self, kernel: Kernel, X: Any, rng: Any = None) -> Kernel:
+    #: the seed of maps that draw
+    random_state = None  # type: Any
+
+    def bind(self, kernel: Any, X: Any, rng: Any = None) -> Any:
         """Return a kernel with known features that approximates another.
 
         Parameters
         ----------
-        kernel : Kernel
-            k; parameters such as ``"median"`` are computed from X.
+        kernel : Kernel or OperatorValuedKernel
+            k; parameters such as ``"median"`` are computed from X. Of a ``Decomposable`` or ``Transformable`` kernel
+            the scalar one on inputs is replaced; terms of a sum of such are replaced one by one.
         X : array of shape (n, d)
             Rows, all of the data or a sample.
         rng : None, int or numpy.random.Generator, optional
             Random numbers where the record has no ``random_state`` of its own.
-        """
 
-    def _ready(self, kernel: Any, X: Any) -> tuple[Kernel, np.ndarray]:
-        """Return the kernel with numbers for its parameters, and the rows as NumPy array."""
-        if not isinstance(kernel, Kernel):
+        Returns
+        -------
+        Kernel or OperatorValuedKernel
+        """
+        if not isinstance(kernel, (Kernel, OperatorValuedKernel)):
             raise parameter_error(
                 self, "kernel", kernel, "a kernel", "For instance Gaussian(); as_kernel reads a name."
+            )
+        if kernel.pairwise:
+            raise UnsupportedError(
+                f"{type(self).__name__}: {kernel!r} is given by its values, and X holds no points that features could "
+                "be computed of. Leave the approximation away, or pass points and a kernel on them."
             )
         X = as_points(self, X)
         if len(X) == 0:
             raise DataError(f"{type(self).__name__}: X has no rows.")
-        kernel = kernel if kernel.adapted else kernel.adapt(X)
-        X = np.asarray(X if is_numpy(X) else to_numpy(X), dtype=float)
+        X = np.asarray(to_numpy(X), dtype=float)
         if not np.all(np.isfinite(X)):
             raise DataError(f"{type(self).__name__}: X has NaN or infinite entries.")
-        return kernel, X
+        rng = np.random.default_rng(rng if self.random_state is None else self.random_state)
+        return self._bind(kernel.adapt(X), X, rng)
 
-    def _refuse_pairwise(self, kernel: Kernel) -> None:
-        if kernel.pairwise:
-            raise UnsupportedError(
-                f"{type(self).__name__}: {kernel!r} is given by its values, and X holds no points that features "
-                "could be computed of. Leave the approximation away, or pass points and a kernel on them."
-            )
+    def _bind(self, kernel: Any, X: np.ndarray, rng: np.random.Generator) -> Any:
+        """Go down to what the map knows how to replace."""
+        if isinstance(kernel, OperatorSum):
+            return OperatorSum(self._bind(kernel.left, X, rng), self._bind(kernel.right, X, rng))
+        if isinstance(kernel, Decomposable):
+            return kernel.replace(kernel=self._bind(kernel.kernel, X, rng))
+        if kernel.explicit:
+            return kernel
+        if isinstance(kernel, Kernel):
+            return self._scalar(kernel, X, rng)
+        return self._matrix_valued(kernel, X, rng)
+
+    @abstractmethod
+    def _scalar(self, kernel: Kernel, X: np.ndarray, rng: np.random.Generator) -> Kernel:
+        """Return k̃ for a kernel whose parameters are numbers."""
+
+    def _matrix_valued(self, kernel: MatrixValuedKernel, X: np.ndarray, rng: np.random.Generator) -> MatrixValuedKernel:
+        """Return K̃ for a kernel whose values are matrices; by default that of images has its scalar kernel replaced."""
+        if isinstance(kernel, Transformable):
+            images = kernel._images(X)
+            return kernel.replace(kernel=self._bind(kernel.kernel, images.reshape(-1, images.shape[2]), rng))
+        raise UnsupportedError(
+            f"{type(self).__name__} has no features of {kernel!r}. RandomFourier has those of fields and delays, and "
+            "Nystroem(n_landmarks) those of any kernel."
+        )
 
 
 def check_random_state(owner: object, value: Any) -> None:
@@ -69,11 +98,6 @@ def check_random_state(owner: object, value: Any) -> None:
     integer = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
     if not (value is None or integer or isinstance(value, np.random.Generator)):
         raise parameter_error(owner, "random_state", value, "None, an integer >= 0 or a numpy.random.Generator")
-
-
-def generator(random_state: Any, rng: Any) -> np.random.Generator:
-    """Return the random numbers of a record, or those that it was given where it has none."""
-    return np.random.default_rng(rng if random_state is None else random_state)
 
 
 class DifferentiableFeatures(ExplicitKernel):
@@ -156,8 +180,7 @@ class Explicit(FeatureMap):
             raise parameter_error(self, "function", self.function, "a function of points", hint)
         FeatureKernel(self.function)
 
-    def bind(self, kernel: Kernel, X: Any, rng: Any = None) -> Kernel:
-        """Return FeatureKernel(function), tried on a row of X."""
+    def _scalar(self, kernel, X, rng):
         found = FeatureKernel(self.function)
-        found.features(as_points(self, X)[:1, :])
+        found.features(X[:1])
         return found

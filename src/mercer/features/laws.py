@@ -123,9 +123,10 @@ class ScaleMixture(SpectralLaw):
 
     @property
     def second_moment(self):
-        if self.by_square:
-            raise UnsupportedError("second moments of tilted laws are not needed")
-        return self.weights**2 * self.radius.mean
+        squares = self.weights**2
+        if self.by_square:  # E[g_k² Σ w_l²g_l²] = 2w_k² + Σ w_l²
+            return self.radius.mean * squares * (2 * squares + np.sum(squares)) / np.sum(squares)
+        return self.radius.mean * squares
 
     def frequencies(self, uniforms):
         d = self.n_columns

@@ -10,12 +10,13 @@ import numpy as np
 from mercer._params import check_number
 from mercer.backend import as_like, is_numpy, namespace
 from mercer.exceptions import DataError, parameter_error
-from mercer.features.feature_map import DifferentiableFeatures, FeatureMap, check_random_state, generator
+from mercer.features.feature_map import DifferentiableFeatures, FeatureMap, check_random_state
 from mercer.features.landmarks import SELECTIONS, candidates, inverse_root
 from mercer.kernels.base import Kernel, as_points
 from mercer.linalg.memory import BLOCK_BYTES
+from mercer.operator_valued import MatrixExpansion, MatrixValuedKernel
 
-__all__ = ["Nystroem", "NystroemKernel"]
+__all__ = ["Nystroem", "NystroemKernel", "NystroemMatrixKernel"]
 
 
 @dataclass(eq=False, repr=False)
@@ -129,22 +130,108 @@ class Nystroem(FeatureMap):
             raise parameter_error(self, "selection", self.selection, " or ".join(map(repr, SELECTIONS)))
         check_random_state(self, self.random_state)
 
-    def bind(self, kernel: Kernel, X: Any, rng: Any = None) -> Kernel:
-        """Return k̃ with landmarks among the rows of X; a kernel with known features is returned as it is."""
-        kernel, X = self._ready(kernel, X)
-        if kernel.explicit:
-            return kernel
-        self._refuse_pairwise(kernel)
-        if self.n_landmarks > len(X):
-            raise DataError(
-                f"Nystroem: n_landmarks must be at most the number of rows, {len(X)}; got {self.n_landmarks}. With "
-                f"so few rows the exact kernel costs no more: leave it away, or pass n_landmarks={len(X)}."
-            )
-        rng = generator(self.random_state, rng)
-        rows = candidates(X, self.n_landmarks, rng)
-        all_of_them = len(rows) <= self.n_landmarks
-        landmarks = rows if all_of_them else SELECTIONS[self.selection](kernel, rows, self.n_landmarks, rng)
+    def _scalar(self, kernel, X, rng):
+        landmarks = self._landmarks(kernel, X, rng)
         root = inverse_root(np.asarray(kernel(landmarks)))
         if root.shape[1] == 0:
             raise DataError(f"Nystroem: {kernel!r} is 0 at all landmarks.")
         return NystroemKernel(kernel, landmarks, root)
+
+    def _matrix_valued(self, kernel, X, rng):
+        landmarks = self._landmarks(TraceKernel(kernel), X, rng)
+        values = kernel.blocks(landmarks, landmarks)
+        m, p = values.shape[0], values.shape[2]
+        return NystroemMatrixKernel(kernel, landmarks, inverse_root(values.transpose(0, 2, 1, 3).reshape(m * p, m * p)))
+
+    def _landmarks(self, kernel: Kernel, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if self.n_landmarks > len(X):
+            raise DataError(
+                f"Nystroem: n_landmarks must be at most n_samples = {len(X)}; got {self.n_landmarks}. With "
+                f"so few rows the exact kernel costs no more: leave it away, or pass n_landmarks={len(X)}."
+            )
+        rows = candidates(X, self.n_landmarks, rng)
+        few = len(rows) <= self.n_landmarks
+        return rows if few else SELECTIONS[self.selection](kernel, rows, self.n_landmarks, rng)
+
+
+@dataclass(eq=False, repr=False)
+class TraceKernel(Kernel):
+    """The scalar kernel tr K(x, z)/p, by which landmarks of a matrix-valued kernel are chosen."""
+
+    kernel: Any
+
+    def _evaluate(self, X, Z):
+        return np.einsum("ijaa->ij", self.kernel.blocks(X, Z)) / max(1, self.kernel.diagonal(X[:1]).shape[1])
+
+    def _diagonal(self, X):
+        return np.mean(np.einsum("iaa->ia", self.kernel.diagonal(X)), axis=1)
+
+
+@dataclass(eq=False, repr=False)
+class NystroemMatrixKernel(MatrixValuedKernel):
+    """K̃(x, z) = K(x, Z)K(Z, Z)⁻¹K(Z, z) for a kernel whose values are p × p matrices, with features K(x, Z)·U Λ^{-½}.
+
+    Functions are Σ_j K(·, z_j)c_j over M landmarks, with all that K knows of these: derivatives, potentials, parts.
+
+    Parameters
+    ----------
+    kernel : MatrixValuedKernel
+        K, with numbers for its parameters.
+    landmarks : array of shape (M, d)
+        Z.
+    root : array of shape (M·p, r)
+        U Λ^{-½}, without the directions whose eigenvalue is rounding.
+    """
+
+    kernel: MatrixValuedKernel
+    landmarks: Any
+    root: Any
+
+    def __repr__(self) -> str:
+        return f"NystroemMatrixKernel({self.kernel!r}, {len(self.landmarks)} landmarks)"
+
+    @property
+    def explicit(self) -> bool:
+        """Always: the features are known."""
+        return True
+
+    def adapt(self, X):
+        """Return a copy: all parameters are numbers."""
+        return self.replace()
+
+    def locate(self, layout):
+        return self
+
+    def require_outputs(self, X, n_outputs):
+        self.kernel.require_outputs(X, n_outputs)
+
+    def features(self, X):
+        """Return Φ(x_i), shape (n, p, r)."""
+        values = self.kernel.blocks(np.asarray(X, dtype=float), self.landmarks)
+        n, m, p, _ = values.shape
+        return (values.transpose(0, 2, 1, 3).reshape(n * p, m * p) @ self.root).reshape(n, p, -1)
+
+    def blocks(self, X, Z):
+        left, right = self.features(X), self.features(Z)
+        n, p, r = left.shape
+        products = left.reshape(n * p, r) @ right.reshape(-1, r).T
+        return products.reshape(n, p, len(Z), p).transpose(0, 2, 1, 3)
+
+    def expansion(self, X: Any, coef: Any) -> MatrixExpansion:
+        """Return Σ_i K̃(·, x_i)c_i as a sum over the landmarks."""
+        return MatrixExpansion(self.kernel, self.landmarks, self._over_landmarks(X, coef))
+
+    def _over_landmarks(self, X: Any, coef: Any) -> np.ndarray:
+        return (self.root @ self.adjoint(X, coef)).reshape(len(self.landmarks), -1)
+
+    def jacobian(self, X, Z, C):
+        return self.kernel.jacobian(X, self.landmarks, self._over_landmarks(Z, C))
+
+    def parts(self, X, Z, C):
+        return self.kernel.parts(X, self.landmarks, self._over_landmarks(Z, C))
+
+    def potential(self, X, Z, C):
+        return self.kernel.potential(X, self.landmarks, self._over_landmarks(Z, C))
+
+    def stream_function(self, X, Z, C):
+        return self.kernel.stream_function(X, self.landmarks, self._over_landmarks(Z, C))

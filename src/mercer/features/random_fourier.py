@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from mercer._params import check_number
 from mercer.exceptions import parameter_error
-from mercer.features.feature_map import FeatureMap, check_random_state, exact_features, generator
+from mercer.features.feature_map import FeatureMap, check_random_state, exact_features
+from mercer.features.field_waves import directed_waves
 from mercer.features.fourier_kernel import FourierKernel
+from mercer.features.random_frequencies import draw_frequencies, split_frequencies
 from mercer.features.spectra import Spectrum, Wave, spectrum, terms_of
 from mercer.kernels import Constant, Kernel, Sum
+from mercer.operator_valued import Transformable
 
-__all__ = ["RandomFourier", "draw_uniforms"]
+__all__ = ["RandomFourier"]
 
 SAMPLINGS = ("orthogonal", "quasi", "iid")
 
@@ -45,6 +46,10 @@ class RandomFourier(FeatureMap):
         kernels (Gaussian, Matérn, rational quadratic) of two columns or more; for others it is ``"quasi"``: Sobol
         points in place of random ones. ``"iid"``: independent frequencies, of which the theory speaks. All are
         unbiased.
+    bounded : bool, default=True
+        For fields (curl-free, divergence-free and their sums): whether frequencies are drawn in proportion to ‖ω‖² and
+        have vectors of one length, which has the smaller variance; otherwise by the law of the scalar kernel, with
+        vectors of length ‖ω‖.
     random_state : None, int or numpy.random.Generator
         Seed of the frequencies. None draws others each time.
 
@@ -68,40 +73,28 @@ class RandomFourier(FeatureMap):
 
     n_frequencies: int = 500
     sampling: str = "orthogonal"
+    bounded: bool = True
     random_state: Any = None
 
     def _check(self) -> None:
         check_number(self, "n_frequencies", self.n_frequencies, low=1, strict=False, integer=True)
         if self.sampling not in SAMPLINGS:
             raise parameter_error(self, "sampling", self.sampling, " or ".join(map(repr, SAMPLINGS)))
+        if not isinstance(self.bounded, bool):
+            raise parameter_error(self, "bounded", self.bounded, "True or False")
         check_random_state(self, self.random_state)
 
-    def bind(self, kernel: Kernel, X: Any, rng: Any = None) -> Kernel:
-        """Return k̃ for a kernel and some rows, of which the parameters and a centre are computed."""
-        kernel, X = self._ready(kernel, X)
-        if kernel.explicit:
-            return kernel
-        self._refuse_pairwise(kernel)
-        rng = generator(self.random_state, rng)
+    def _scalar(self, kernel, X, rng):
         terms = [(term, exact_features(term)) for term in terms_of(kernel)]
         spectra = [spectrum(term, X.shape[1]) for term, exact in terms if exact is None]
-        sizes = iter(self._sizes([one.mass for one in spectra]))
-        each = iter(spectra)
-        made = [self._waves(term, next(each), next(sizes), X, rng) if exact is None else exact for term, exact in terms]
+        each = iter(zip(spectra, split_frequencies([one.mass for one in spectra], self.n_frequencies), strict=True))
+        made = [self._waves(term, *next(each), X, rng) if exact is None else exact for term, exact in terms]
         return reduce(Sum, made)
 
-    def _sizes(self, masses: list[float]) -> list[int]:
-        """Split the frequencies in proportion to the masses, at least one each (largest remainders)."""
-        if not masses:
-            return []
-        if self.n_frequencies < len(masses):
-            allowed = f"at least {len(masses)}, one for each term of the kernel"
-            raise parameter_error(self, "n_frequencies", self.n_frequencies, allowed)
-        quotas = (self.n_frequencies - len(masses)) * np.asarray(masses) / math.fsum(masses)
-        sizes = np.floor(quotas).astype(int)
-        most = np.argsort(-(quotas - sizes), kind="stable")[: self.n_frequencies - len(masses) - int(np.sum(sizes))]
-        sizes[most] += 1
-        return [int(size) + 1 for size in sizes]
+    def _matrix_valued(self, kernel, X, rng):
+        if isinstance(kernel, Transformable):
+            return super()._matrix_valued(kernel, X, rng)
+        return directed_waves(kernel, X, self.n_frequencies, self.sampling, self.bounded, rng)
 
     def _waves(self, kernel: Kernel, spectral: Spectrum, size: int, X: np.ndarray, rng: Any) -> Kernel:
         merged = _merge(spectral.waves, draw_frequencies(spectral.waves, size, self.sampling, rng))
@@ -120,29 +113,6 @@ class RandomFourier(FeatureMap):
             shift if logs else None,
         )
         return found.replace(centre=np.mean(found._coordinates(np.asarray(X, dtype=float)), axis=0))
-
-
-def draw_uniforms(size: int, dimension: int, quasi: bool, rng: np.random.Generator) -> np.ndarray:
-    """Return points of the open unit cube, shape (size, dimension): random or of a scrambled Sobol sequence."""
-    if dimension == 0:
-        return np.zeros((size, 0))
-    if quasi and dimension <= qmc.Sobol.MAXDIM:
-        order = math.ceil(math.log2(size)) if size > 1 else 0
-        points = qmc.Sobol(dimension, scramble=True, rng=rng).random_base2(order)[:size]
-    else:
-        points = rng.random((size, dimension))
-    return np.clip(points, 1e-16, 1 - 1e-16)
-
-
-def draw_frequencies(waves: tuple[Wave, ...], size: int, sampling: str, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return frequencies of each wave, shapes (size, c)."""
-    if sampling == "orthogonal" and len(waves) == 1 and waves[0].law.radial and waves[0].law.n_columns > 1:
-        return [waves[0].law.orthogonal(size, rng)]
-    widths = [wave.law.n_uniforms for wave in waves]
-    # all waves from one point of a cube: two scrambled sequences of their own would hang together
-    uniforms = draw_uniforms(size, sum(widths), sampling != "iid", rng)
-    parts = np.split(uniforms, np.cumsum(widths)[:-1], axis=1) if widths else []
-    return [wave.law.frequencies(part) for wave, part in zip(waves, parts, strict=True)]
 
 
 def _merge(waves: tuple[Wave, ...], blocks: list[np.ndarray]) -> list[tuple[Wave, np.ndarray]]:

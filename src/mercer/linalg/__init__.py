@@ -7,6 +7,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
+from mercer.linalg.directed_factor import DirectedFactor, lift
 from mercer.linalg.eigen import (
     Eigen,
     affordable_rank,
@@ -45,6 +46,8 @@ __all__ = [
     "Kronecker",
     "LinearOperator",
     "LowRank",
+    "DirectedFactor",
+    "lift",
     "OperatorGram",
     "FastProducts",
     "PairGram",
