@@ -11,6 +11,7 @@ from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
+from mercer.estimators.semi_supervised import SemiSupervisedRegressor
 from mercer.estimators.simplex import SimplexClassifier
 from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
@@ -26,6 +27,7 @@ __all__ = [
     "KernelQuantileRegressorCV",
     "LearnedMatrix",
     "LevelSetDetector",
+    "SemiSupervisedRegressor",
     "SimplexClassifier",
     "VectorAutoRegressor",
     "VectorFieldRegressor",
