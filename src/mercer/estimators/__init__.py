@@ -9,6 +9,7 @@ from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
+from mercer.estimators.multi_task import MultiTaskRegressor
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
@@ -27,6 +28,7 @@ __all__ = [
     "KernelQuantileRegressorCV",
     "LearnedMatrix",
     "LevelSetDetector",
+    "MultiTaskRegressor",
     "SemiSupervisedRegressor",
     "SimplexClassifier",
     "VectorAutoRegressor",

@@ -59,9 +59,9 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0, tolerance: flo
     _check_matrix(kernel, X, tolerance)
     _check_diagonal(kernel, X, tolerance)
     _check_blocks(kernel, X, rng, tolerance)
-    _check_columns(kernel, X, tolerance)
     if kernel.explicit:
         _check_features(kernel, X, tolerance)
+    _check_columns(kernel, X, tolerance)
     if kernel.differentiable:
         _check_derivatives(kernel, X, rng, tolerance)
 
