@@ -23,7 +23,7 @@ WRITTEN = 10
 WIDEST_EDGE = 5.0
 #: from the centre of a graph to the names of its nodes, 1 being the nodes
 NAMES_AT = 1.13
-HINT = "VectorValuedRegressor, MultiTaskRegressor and VectorAutoRegressor have it, unless K does not decompose."
+WHERE_IT_IS = "VectorValuedRegressor, MultiTaskRegressor and VectorAutoRegressor have it, unless K does not decompose."
 
 
 class OutputMatrixDisplay:
@@ -218,11 +218,11 @@ class TaskGraphDisplay:
 def _matrix_of(estimator: Any) -> tuple[np.ndarray, Any]:
     """Return Γ of a fitted estimator, and the names of outputs where they are known."""
     try:
-        model, _ = reach_attribute(estimator, "output_matrix_", HINT)
+        model, _ = reach_attribute(estimator, "output_matrix_", WHERE_IT_IS)
         names = getattr(model, "tasks_", None)
     except UnsupportedError:
-        outer, names = reach_attribute(estimator, "regressor_", HINT)
-        model, _ = reach_attribute(outer.regressor_, "output_matrix_", HINT)
+        outer, names = reach_attribute(estimator, "regressor_", WHERE_IT_IS)
+        model, _ = reach_attribute(outer.regressor_, "output_matrix_", WHERE_IT_IS)
     if model.output_matrix_ is None:
         raise UnsupportedError(
             f"{type(model).__name__} has no Γ: its kernel {model.kernel_!r} does not decompose into k_X·Γ."
