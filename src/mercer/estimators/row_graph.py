@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.neighbors import kneighbors_graph
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, parameter_error
@@ -29,6 +28,8 @@ def neighbour_graph(X: np.ndarray, n_neighbors: int) -> Any:
            [1., 0., 1.],
            [0., 1., 0.]])
     """
+    from sklearn.neighbors import kneighbors_graph  # which brings half of scikit-learn along
+
     if len(X) < 2:
         return scipy.sparse.csr_array((len(X), len(X)))
     scale = X.std(axis=0)
