@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.spatial import KDTree
 
 from mercer.backend import to_numpy
 from mercer.exceptions import DataError, parameter_error
@@ -28,13 +29,16 @@ def neighbour_graph(X: np.ndarray, n_neighbors: int) -> Any:
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    from sklearn.neighbors import kneighbors_graph  # which brings half of scikit-learn along
-
-    if len(X) < 2:
-        return scipy.sparse.csr_array((len(X), len(X)))
-    scale = X.std(axis=0)
-    near = kneighbors_graph(X / np.where(scale > 0, scale, 1.0), min(n_neighbors, len(X) - 1))
-    return scipy.sparse.csr_array(near.maximum(near.T))
+    n = len(X)
+    if n < 2:
+        return scipy.sparse.csr_array((n, n))
+    scale, k = X.std(axis=0), min(n_neighbors, n - 1)
+    points = X / np.where(scale > 0, scale, 1.0)
+    near = KDTree(points).query(points, k + 1)[1]
+    self_last = np.argsort(near == np.arange(n)[:, None], axis=1, kind="stable")  # equal points may hide a row itself
+    others = np.take_along_axis(near, self_last, axis=1)[:, :k]
+    edges = scipy.sparse.csr_array((np.ones(n * k), (np.repeat(np.arange(n), k), others.ravel())), shape=(n, n))
+    return scipy.sparse.csr_array(edges.maximum(edges.T))
 
 
 def read_graph(
