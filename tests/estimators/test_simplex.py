@@ -14,7 +14,7 @@ from mercer.kernels import Gaussian
 from mercer.losses import Huber
 
 
-@parametrize_with_checks([SimplexClassifier()])
+@parametrize_with_checks([SimplexClassifier(), SimplexClassifier("gaussian", alpha=0.01, loss="huber")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -77,6 +77,17 @@ def test_weights_robust_losses_labels_and_gram_matrices():
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
     gram = SimplexClassifier("precomputed", alpha=1e-3).fit(Gaussian(0.3)(X), y)
     assert gram.score(Gaussian(0.3)(X), y) > 0.95
+
+
+def test_a_robust_loss_bears_wrong_labels():
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(X))
+    train, test = rows[:300], rows[300:900]
+    noisy, wrong = y[train].copy(), np.random.default_rng(1).random(300) < 0.2
+    noisy[wrong] = np.random.default_rng(2).integers(0, 10, wrong.sum())
+    square, robust = (SimplexClassifier(loss=loss).fit(X[train], noisy) for loss in ("square", "huber"))
+    assert robust.regressor_.relative_gap_ <= 1e-4
+    assert robust.score(X[test], y[test]) > square.score(X[test], y[test]) > 0.8
 
 
 def test_one_class_is_refused():

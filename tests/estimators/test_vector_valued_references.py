@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.kernel_ridge import KernelRidge
 
 from mercer import FunctionalRegressor, VectorValuedRegressor
-from mercer.kernels import Gaussian, Identity, Linear
+from mercer.kernels import FeatureKernel, Gaussian, Identity, Linear
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Square
 from mercer.operator_valued import Decomposable
 from tests.cvxpy_primal import Data, factor, minimise, total_loss
@@ -140,6 +140,29 @@ def test_output_metric_is_that_of_the_normal_equations():
     np.testing.assert_allclose(plain.output_matrix_, Q)
     given = VectorValuedRegressor(Gaussian(1.0), output_matrix=Q, metric=Q, alpha=0.03).fit(X, Y)
     np.testing.assert_allclose(plain.predict(X), given.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e-5])
+def test_primal_is_dual(alpha):
+    """Spec 3.3: (1/n ΣΦΦᵀ + λI)θ = 1/n ΣΦy for features φ(x) ⊗ Bᵀ is (K + λnI)u = y for φ(x)·φ(z)BBᵀ."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (50, 1))
+    Y = np.hstack([np.sin(10 * X), 2 * X**2]) + 0.5 * rng.normal(size=(50, 2))
+    omega, B = rng.normal(size=(1, 40)) / 0.3, rng.normal(size=(2, 2))
+
+    def features(Z):
+        return np.hstack([np.cos(Z @ omega), np.sin(Z @ omega)]) / np.sqrt(40)
+
+    Phi = np.einsum("nr,pq->nrqp", features(X), B).reshape(50, -1, 2)  # f = Φᵀθ
+    left = np.einsum("nrp,nsp->rs", Phi, Phi) / 50 + alpha * np.eye(160)
+    theta = np.linalg.solve(left, np.einsum("nrp,np->r", Phi, Y) / 50)
+    T = np.linspace(-1, 1, 200)[:, None]
+    expected = np.einsum("nr,pq,rq->np", features(T), B, theta.reshape(80, 2))
+    settings = {"output_matrix": B @ B.T, "alpha": alpha, "fit_intercept": False, "tol": 1e-9}
+    model = VectorValuedRegressor(FeatureKernel(features), **settings).fit(X, Y)
+    np.testing.assert_allclose(model.predict(T), expected, atol=1e-6)
+    rows = VectorValuedRegressor(lambda P, Q: features(P) @ features(Q).T, **settings).fit(X, Y)
+    np.testing.assert_allclose(rows.predict(T), expected, atol=1e-6)
 
 
 def test_units_do_not_matter_with_the_metric_of_variances():

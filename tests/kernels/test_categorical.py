@@ -47,7 +47,7 @@ def test_text_is_compared_as_text(convert):
     np.testing.assert_array_equal(kernel(rows, others), kernel(CODES, CODES[:6]))
     np.testing.assert_array_equal(kernel.diagonal(rows), np.ones(25))
     np.testing.assert_array_equal(kernel.gram(rows).to_dense(), kernel(CODES))
-    np.testing.assert_array_equal(kernel.columns(rows)(4), kernel(CODES)[:, 4])
+    np.testing.assert_array_equal(kernel.gram_columns(rows)(4), kernel(CODES)[:, 4])
     assert kernel.adapt(rows) == kernel
 
 

@@ -48,6 +48,7 @@ KERNELS = [
     Precomputed(),
     2.0 * Precomputed() * Precomputed(),
     FunctionKernel(lambda X, Z: (X @ Z.T + 1) ** 2),
+    Gaussian().restrict([2, 0]),
     Gaussian().restrict([2, 0]) + 0.5 * Linear().restrict(-1),
     Projected(Gaussian(), [[1.0, 0.0], [-1.0, 2.0], [0.0, 0.5]]),
     Projected(Linear(), [[1.0], [-1.0], [0.5]]),

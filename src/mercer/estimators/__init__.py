@@ -9,8 +9,10 @@ from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
+from mercer.estimators.multi_task import MultiTaskRegressor
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
+from mercer.estimators.semi_supervised import SemiSupervisedRegressor
 from mercer.estimators.simplex import SimplexClassifier
 from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
@@ -26,6 +28,8 @@ __all__ = [
     "KernelQuantileRegressorCV",
     "LearnedMatrix",
     "LevelSetDetector",
+    "MultiTaskRegressor",
+    "SemiSupervisedRegressor",
     "SimplexClassifier",
     "VectorAutoRegressor",
     "VectorFieldRegressor",

@@ -14,7 +14,7 @@ from mercer._params import check_number
 from mercer.backend import as_like, to_numpy
 from mercer.estimators.certified import is_pairwise
 from mercer.estimators.sample import Sample
-from mercer.estimators.smoothness import default_kernels, some_rows
+from mercer.estimators.smoothness import Smoothness, default_kernels, some_rows
 from mercer.estimators.validation import take_rows, validate_labels, validate_weight
 from mercer.estimators.vector_outputs import VectorOutputs
 from mercer.estimators.vector_valued import VectorValuedRegressor
@@ -198,6 +198,9 @@ class _CodeRegressor(VectorValuedRegressor):
 
     def _learns(self, sample: Sample) -> bool:
         return False
+
+    def _refined(self, sample, chosen, alpha, loss) -> Smoothness:
+        return chosen  # margins tell classes, and change little with the length
 
 
 def simplex_code(n_classes: int) -> np.ndarray:

@@ -37,7 +37,10 @@ class VectorOutputs(GridCurves):
         keep = np.ones(len(self), dtype=bool) if keep is None else keep
         empty = np.flatnonzero(np.all(missing, axis=1) & keep)
         if len(empty):
-            raise DataError(f"{name}: row {int(empty[0])} of Y has no observation (only NaN). Leave out such rows.")
+            raise DataError(
+                f"{name}: row {int(empty[0])} of Y has no observation (only NaN). Leave out such rows, or let "
+                "SemiSupervisedRegressor learn from their inputs."
+            )
         never = np.flatnonzero(np.all(missing[keep], axis=0))
         if len(never):
             raise DataError(

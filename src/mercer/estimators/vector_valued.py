@@ -19,6 +19,7 @@ from mercer.estimators.output_metric import read_metric
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.refined_length import refined_length
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smoothness import KERNEL_ROWS, Smoothness, choose_smoothness, default_alphas, some_rows
@@ -28,7 +29,7 @@ from mercer.estimators.vector_outputs import VectorOutputs
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Identity, Kernel
 from mercer.linalg import eigh_fits
-from mercer.losses import Square
+from mercer.losses import Loss, Square
 from mercer.operator_valued import Decomposable, Indexed, MatrixValuedKernel, OperatorValuedKernel, check_output_matrix
 
 __all__ = ["VectorValuedRegressor"]
@@ -52,8 +53,9 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     kernel : Kernel, str, callable or OperatorValuedKernel, default=None
         k_X, whose kernel is K = k_X·Γ; or the whole of K, such as a
         :class:`~mercer.operator_valued.MatrixValuedKernel` that does not decompose. By default a Gaussian with one
-        scale per column, whose length predicts left-out rows best in ridge regression; columns get scales by evidence
-        where that predicts them better, as in :class:`FunctionalRegressor`.
+        scale per column, whose length predicts left-out rows best in ridge regression (from a grid, then by the slope
+        of their error); columns get scales by evidence where that predicts them better, as in
+        :class:`FunctionalRegressor`.
     output_matrix : array-like of shape (p, p), "learned" or LearnedMatrix, default=None
         Γ, positive semi-definite: which outputs are alike. The identity by default. "learned" is of greatest evidence,
         shrunk to the identity as far as rows that were left out ask for (see Notes); ``LearnedMatrix(rank=3)`` is of
@@ -258,7 +260,12 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
 
     def _ridge_choice(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
         """Return the kernels and λ whose ridge regression predicts rows best that it has not seen."""
-        return choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+        chosen = choose_smoothness(sample, kernels, output_kernels, alpha, loss, learn, families)
+        return self._refined(sample, chosen, alpha, loss) if len(kernels) > 1 else chosen
+
+    def _refined(self, sample: Sample, chosen: Smoothness, alpha: float | None, loss: Loss) -> Smoothness:
+        """Return what was chosen among default kernels with a length between theirs, where that is better."""
+        return refined_length(sample, chosen, alpha, loss)
 
     def _learn_matrix(self, sample: Sample, chosen: Smoothness, alpha: float | None, rank: int | None) -> Any:
         """Return Γ in the coordinates of the metric, or None for their identity."""

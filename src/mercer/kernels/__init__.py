@@ -10,6 +10,7 @@ from mercer.kernels.histogram import ExponentiatedChiSquared, SkewedChiSquared
 from mercer.kernels.identity import Identity
 from mercer.kernels.layout import ColumnLayout
 from mercer.kernels.on_functions import FunctionalGaussian, IntegralGaussian, IntegralLaplacian
+from mercer.kernels.penalised import Penalised, penalised_kernel
 from mercer.kernels.polynomial import Constant, Linear, Polynomial
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.projected import Projected
@@ -44,8 +45,10 @@ __all__ = [
     "Scaled",
     "Restricted",
     "Projected",
+    "Penalised",
     "ColumnLayout",
     "as_kernel",
     "column_scales",
     "median_distance",
+    "penalised_kernel",
 ]

@@ -134,7 +134,7 @@ class Kernel(Params, ABC):
         kernel, X, Z = self._ready(X, Z)
         return kernel._evaluate(X, Z)
 
-    def columns(self, X: Array) -> Callable[[int], Array]:
+    def gram_columns(self, X: Array) -> Callable[[int], Array]:
         """Return j ↦ k(x_i, x_j), shape (n,): columns of the Gram matrix, for algorithms that look at few of them."""
         kernel, X, _ = self._ready(X, None)
         return kernel._columns(X)

@@ -94,7 +94,7 @@ class KernelGram(LinearOperator):
             def values(index: int) -> Any:
                 return matrix[:, index]
         else:
-            values = self.kernel.columns(self.X)
+            values = self.kernel.gram_columns(self.X)
         scale: Any = self.scale
         return values if scale is None else lambda index: values(index) * (scale * scale[index])
 

@@ -12,6 +12,7 @@ from mercer.plotting.face_morph import FaceMorphDisplay
 from mercer.plotting.field import FieldDisplay
 from mercer.plotting.forecast import ForecastDisplay
 from mercer.plotting.level_set import LevelSetDisplay
+from mercer.plotting.output_matrix import OutputMatrixDisplay, TaskGraphDisplay
 from mercer.plotting.predicted_curves import CurvesDisplay
 from mercer.plotting.profiles import RobustnessProfileDisplay, SparsityProfileDisplay
 from mercer.plotting.quantile_fan import QuantileFanDisplay
@@ -28,11 +29,13 @@ __all__ = [
     "ForecastDisplay",
     "FieldDisplay",
     "LevelSetDisplay",
+    "OutputMatrixDisplay",
     "PITDisplay",
     "QuantileCalibrationDisplay",
     "QuantileFanDisplay",
     "RelevanceDisplay",
     "RobustnessProfileDisplay",
     "SparsityProfileDisplay",
+    "TaskGraphDisplay",
     "ThetaPropertyDisplay",
 ]

@@ -13,6 +13,7 @@ from mercer.solvers.leave_one_out import (
     leave_one_out_errors,
     leave_one_out_predictions,
 )
+from mercer.solvers.leave_one_out_slope import leave_one_out_slopes
 from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
@@ -43,6 +44,7 @@ __all__ = [
     "largest_kappa",
     "leave_one_out_errors",
     "leave_one_out_predictions",
+    "leave_one_out_slopes",
     "loss_path",
     "no_worse_than_null",
     "plan",

@@ -23,10 +23,10 @@ LARGEST_BLOCK = 400
 def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0, tolerance: float = 1e-8) -> None:
     """Check that a kernel keeps the contract of :class:`mercer.kernels.Kernel`; AssertionError if not.
 
-    Checked are symmetry, positive semi-definiteness, the diagonal, that an entry depends on its two points
-    only, :meth:`~mercer.kernels.Kernel.adapt`, and that the record survives ``get_params``, ``set_params`` and
-    scikit-learn's ``clone``. Where the kernel is ``differentiable``: gradient and cross-Hessian in all columns
-    against finite differences, at coincident points too, the symmetry ∂₁∂₂k(x, z) = ∂₁∂₂k(z, x)ᵀ, and that
+    Checked are symmetry, positive semi-definiteness, the diagonal, columns of the Gram operator, that an entry depends
+    on its two points only, :meth:`~mercer.kernels.Kernel.adapt`, and that the record survives ``get_params``,
+    ``set_params`` and scikit-learn's ``clone``. Where the kernel is ``differentiable``: gradient and cross-Hessian in
+    all columns against finite differences, at coincident points too, the symmetry ∂₁∂₂k(x, z) = ∂₁∂₂k(z, x)ᵀ, and that
     [k, ∂₂k; ∂₁k, ∂₁∂₂k] is positive semi-definite. Where it is ``explicit``: that k is the inner product of its
     features, that these depend on one point each, and that the Gram operator has the matrix K.
 
@@ -61,6 +61,7 @@ def check_kernel(kernel: Kernel, X: Any = None, *, seed: int = 0, tolerance: flo
     _check_blocks(kernel, X, rng, tolerance)
     if kernel.explicit:
         _check_features(kernel, X, tolerance)
+    _check_columns(kernel, X, tolerance)
     if kernel.differentiable:
         _check_derivatives(kernel, X, rng, tolerance)
 
@@ -109,6 +110,11 @@ def _check_matrix(kernel: Kernel, X: np.ndarray, tolerance: float) -> None:
     _that(bool(np.all(np.isfinite(K))), kernel, "K(X) has NaN or infinite entries")
     _close(K, K.T, kernel, "K(X) is not symmetric", tolerance)
     _positive(K, kernel, "K(X)", tolerance)
+
+
+def _check_columns(kernel: Kernel, X: np.ndarray, tolerance: float) -> None:
+    """The Gram operator has the columns of the matrix, which thin bases are made of."""
+    _close(kernel.gram(X).columns()(1), kernel(X)[:, 1], kernel, "a column of gram(X) differs from K(X)", tolerance)
 
 
 def _check_diagonal(kernel: Kernel, X: np.ndarray, tolerance: float) -> None:
