@@ -15,6 +15,7 @@ from mercer import (
     KernelQuantileRegressorCV,
     LevelSetDetector,
     SimplexClassifier,
+    VectorFieldRegressor,
     VectorValuedRegressor,
 )
 from mercer.estimators import approximation
@@ -22,6 +23,7 @@ from mercer.exceptions import DataError, MercerError
 from mercer.features import Explicit, Nystroem, RandomFourier
 from mercer.kernels import Gaussian, Linear
 from mercer.measures import Points
+from mercer.operator_valued import Helmholtz
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 3))
@@ -194,6 +196,22 @@ def test_the_mean_curve_of_features():
         exact.diagnose(X, CURVES, np.arange(1.0, 151.0)).leverage,
         atol=1e-5,
     )
+
+
+@pytest.mark.parametrize("features", [Nystroem(100), RandomFourier(3000, random_state=0)])
+def test_fields_of_features_have_all_derivatives(features):
+    positions = RNG.uniform(-1, 1, size=(100, 2))
+    flow = np.stack([-positions[:, 1], positions[:, 0] ** 2], axis=1)
+    kernel = Helmholtz(Gaussian(0.5), Gaussian(0.5))
+    exact = VectorFieldRegressor(kernel, alpha=1e-3, approximation=None).fit(positions, flow)
+    model = clone(exact).set_params(approximation=features).fit(positions, flow)
+    assert model.X_fit_ is None
+    for method in ("predict", "jacobian", "curl", "divergence"):
+        found, truth = (getattr(one, method)(positions[:9]) for one in (model, exact))
+        np.testing.assert_allclose(found, truth, atol=0.1)
+    steps = 1e-5 * np.eye(2)
+    slopes = [(model.potential(positions[:5] + step) - model.potential(positions[:5] - step)) / 2e-5 for step in steps]
+    np.testing.assert_allclose(np.stack(slopes, axis=1), model.parts(positions[:5])[0], atol=1e-4)
 
 
 def test_features_of_ones_own_take_the_place_of_any_kernel():

@@ -130,6 +130,7 @@ noise_variance_, support_, saturated_, objective_, dual_gap_, relative_gap_, n_i
             kernel,
             output_matrix=output_matrix,
             alpha=alpha,
+            approximation=None,
             loss=loss,
             geometry=geometry,
             metric=metric,

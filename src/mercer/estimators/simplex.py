@@ -50,6 +50,8 @@ class SimplexClassifier(ClassifierMixin, BaseEstimator):
         times 4, 1 or 0.5, predicts left-out codes best in ridge regression.
     alpha : float or "auto", default="auto"
         λ; "auto" by leave-one-out.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of the kernel, as in :class:`VectorValuedRegressor`.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         A robust one bears labels that are wrong.
     geometry : {"norm", "componentwise"}, default=None

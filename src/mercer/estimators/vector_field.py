@@ -41,6 +41,9 @@ class VectorFieldRegressor(VectorValuedRegressor):
         evidence. A kernel such as ``Helmholtz(Matern(2.5, 1.0), Gaussian(0.5), weight=0.3)`` is taken literally.
     alpha : float or "auto", default="auto"
         λ; by evidence together with the rest by default.
+    approximation : FeatureMap, "auto" or None, default="auto"
+        Features in place of the kernel, as in :class:`VectorValuedRegressor`; they have all derivatives that it has.
+        "auto" is the kernel itself.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive"} or Loss, default="square"
         See :class:`VectorValuedRegressor`. For robust losses, what is tuned hardly sees outlying vectors.
     geometry : {"norm", "componentwise"}, default=None
@@ -266,11 +269,8 @@ class VectorFieldRegressor(VectorValuedRegressor):
     def _of_field(self, method: str, X: Any) -> Any:
         """Return what the kernel knows of h at X."""
         check_is_fitted(self)
-        X = to_numpy(self._valid_inputs(X, method)).astype(float)
-        kernel: Any = self.kernel_
-        if self.approximation_ is not None:
-            return getattr(self.approximation_.kernel, f"{method}_of")(X, self.expansion_.coef)
-        return getattr(kernel, method)(X, *(to_numpy(array).astype(float) for array in (self.X_fit_, self.dual_coef_)))
+        expansion: Any = self.expansion_
+        return getattr(expansion, method)(to_numpy(self._valid_inputs(X, method)).astype(float))
 
     def _like_predictions(self, array: Any) -> Any:
         return as_like(array, self.expansion_.like)

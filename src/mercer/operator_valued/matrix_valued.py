@@ -213,8 +213,32 @@ class BoundMatrixKernel(BoundKernel):
         return expansion.evaluate(X, np.arange(len(self.measure)))
 
 
+class FieldExpansion(Expansion):
+    """A function h: R^d → R^p with what its kernel knows of fields: slopes in x, parts, potentials."""
+
+    @abstractmethod
+    def _of_kernel(self, method: str, X: Any) -> Any:
+        """Return what the kernel knows of h at the rows of X."""
+
+    def jacobian(self, X: Any) -> Any:
+        """Return ∂h_a(x_i)/∂x_b at (i, a, b), shape (len(X), p, d)."""
+        return self._of_kernel("jacobian", X)
+
+    def parts(self, X: Any) -> tuple[Any, Any]:
+        """Return the parts of h without rotation and without sources, two (len(X), d) arrays."""
+        return self._of_kernel("parts", X)
+
+    def potential(self, X: Any) -> Any:
+        """Return u(x_i), shape (len(X),), whose gradient is the part of h without rotation."""
+        return self._of_kernel("potential", X)
+
+    def stream_function(self, X: Any) -> Any:
+        """Return ψ(x_i), shape (len(X),): in the plane (∂ψ/∂x₂, −∂ψ/∂x₁) is the part of h without sources."""
+        return self._of_kernel("stream_function", X)
+
+
 @dataclass(frozen=True, eq=False)
-class MatrixExpansion(Expansion):
+class MatrixExpansion(FieldExpansion):
     """h(x) = Σ_i K(x, x_i) c_i, a vector in R^p.
 
     Parameters
@@ -235,6 +259,9 @@ class MatrixExpansion(Expansion):
     def like(self):
         return self.coef
 
+    def _of_kernel(self, method, X):
+        return getattr(self.kernel, method)(X, np.asarray(self.X, dtype=float), np.asarray(self.coef, dtype=float))
+
     def evaluate(self, X, points):
         """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
         index = component_indices(points, self.coef.shape[1])
@@ -247,7 +274,7 @@ class MatrixExpansion(Expansion):
 
 
 @dataclass(frozen=True, eq=False)
-class VectorFeatureExpansion(Expansion):
+class VectorFeatureExpansion(FieldExpansion):
     """h(x) = Φ(x)w with the features of K(x, z) = Φ(x)Φ(z)ᵀ, a vector in R^p: no training row is needed.
 
     Parameters
@@ -267,6 +294,12 @@ class VectorFeatureExpansion(Expansion):
     @property
     def like(self):
         return self.coef
+
+    def _of_kernel(self, method, X):
+        of_features = getattr(self.kernel, f"{method}_of", None)
+        if of_features is None:
+            raise UnsupportedError(f"Functions of {self.kernel!r} have no {method} that is known.")
+        return of_features(X, self.coef)
 
     def evaluate(self, X, points):
         """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
