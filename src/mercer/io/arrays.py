@@ -20,13 +20,13 @@ HEADER = re.compile(
     rb"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\), \} *\n"
 )
 #: kinds of entries: booleans, integers, floats, complex numbers, bytes, text, dates and durations
-KINDS = "biufcSUMm"
+ENTRY_KINDS = "biufcSUMm"
 
 
 def is_numeric(array: np.ndarray) -> bool:
     """Say whether the entries of an array are bytes of a fixed size that mean the same on every machine."""
     long = array.dtype.kind in "fc" and array.dtype.itemsize > (8 if array.dtype.kind == "f" else 16)
-    return array.dtype.kind in KINDS and not long
+    return array.dtype.kind in ENTRY_KINDS and not long
 
 
 def array_bytes(array: np.ndarray) -> bytes:
