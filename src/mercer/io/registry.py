@@ -24,7 +24,7 @@ from sklearn.model_selection import (
 from mercer._params import Params
 from mercer._state import Stateful
 
-__all__ = ["DISTRIBUTIONS", "SCALARS", "SPLITTERS", "known_classes", "parameters_of"]
+__all__ = ["DISTRIBUTIONS", "SCALARS", "SPLITTERS", "classes_below", "is_ours", "known_classes", "parameters_of"]
 
 #: scikit-learn's splitters that are what their parameters say
 SPLITTERS: dict[str, type] = {
