@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold
 
 import mercer
@@ -72,6 +73,11 @@ MODELS = {
     "quantiles, tuned": (KernelQuantileRegressorCV(alphas=[1e-2, 1.0], measure=Points([0.2, 0.8]), cv=KFold(3)), X, y),
     "quantiles, calibrated": (ConformalQuantileRegressor(random_state=0), TABLE, y),
     "quantiles, crossed": (ConformalQuantileRegressor(KernelQuantileRegressor(**JOINT), method="cross", cv=3), X, y),
+    "quantiles, frozen": (
+        ConformalQuantileRegressor(FrozenEstimator(KernelQuantileRegressor(**JOINT).fit(X, y))),
+        X,
+        y,
+    ),
     "costs": (CostSensitiveClassifier(), TABLE, WORDS),
     "costs, joint": (CostSensitiveClassifier(Matern(1.5), alpha=1e-2), X, y > 0),
     "costs, several": (CostMatrixClassifier(CostSensitiveClassifier(alpha=1e-2)), X, CLASSES),

@@ -14,7 +14,7 @@ from mercer._state import Stateful
 from mercer.exceptions import ModelFileError
 from mercer.io.history import class_today, fields_today
 from mercer.io.limits import MOST_DEPTH
-from mercer.io.registry import DISTRIBUTIONS, SCALARS, SPLITTERS, known_classes
+from mercer.io.registry import DISTRIBUTIONS, SCALARS, LENT, known_classes
 
 __all__ = ["Reader"]
 
@@ -112,8 +112,8 @@ class Reader:
             raise ModelFileError("it has an array of a strange shape.")
         return array.reshape(shape)
 
-    def _read_splitter(self, value: dict[str, Any], depth: int) -> Any:
-        return SPLITTERS[value["class"]](**self._fields(value["fields"], depth))
+    def _read_lent(self, value: dict[str, Any], depth: int) -> Any:
+        return LENT[value["class"]](**self._fields(value["fields"], depth))
 
     def _read_distribution(self, value: dict[str, Any], depth: int) -> Any:
         arguments, named = self._items(value["args"], depth), self._fields(value["fields"], depth)

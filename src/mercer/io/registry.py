@@ -12,6 +12,7 @@ import numpy as np
 import scipy.stats
 from scipy.stats import rv_continuous
 from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
     KFold,
     LeaveOneOut,
@@ -24,12 +25,17 @@ from sklearn.model_selection import (
 from mercer._params import Params
 from mercer._state import Stateful
 
-__all__ = ["DISTRIBUTIONS", "SCALARS", "SPLITTERS", "classes_below", "is_ours", "known_classes", "parameters_of"]
+__all__ = ["DISTRIBUTIONS", "SCALARS", "LENT", "classes_below", "is_ours", "known_classes", "parameters_of"]
 
-#: scikit-learn's splitters that are what their parameters say
-SPLITTERS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit, TimeSeriesSplit)
+#: what is lent from scikit-learn: splitters, and a mark on fitted estimators, that are what their parameters say
+LENT: dict[str, type] = {
+    "FrozenEstimator": FrozenEstimator,
+    "KFold": KFold,
+    "LeaveOneOut": LeaveOneOut,
+    "ShuffleSplit": ShuffleSplit,
+    "StratifiedKFold": StratifiedKFold,
+    "StratifiedShuffleSplit": StratifiedShuffleSplit,
+    "TimeSeriesSplit": TimeSeriesSplit,
 }
 #: NumPy's numbers that are one of Python's with a size, and its text
 SCALARS: dict[str, Any] = {
@@ -74,7 +80,7 @@ def classes_below(base: type) -> Iterator[type]:
 
 
 def parameters_of(value: Any) -> dict[str, Any]:
-    """Return what a record, a state or a splitter is made of: parameters or fields, by name."""
+    """Return what a record, a state or a lent object is made of: parameters or fields, by name."""
     if isinstance(value, Params):
         return value.get_params(deep=False)
     if dataclasses.is_dataclass(value):

@@ -14,7 +14,7 @@ from mercer._state import Stateful
 from mercer.exceptions import UnsupportedError
 from mercer.io.arrays import is_numeric
 from mercer.io.limits import MOST_DEPTH, MOST_MEMBERS
-from mercer.io.registry import DISTRIBUTIONS, SCALARS, SPLITTERS, known_classes, parameters_of
+from mercer.io.registry import DISTRIBUTIONS, SCALARS, LENT, known_classes, parameters_of
 
 __all__ = ["ELSEWHERE", "Writer"]
 
@@ -98,15 +98,15 @@ class Writer:
         return self._numbers[key]
 
     def _object(self, value: Any, place: str, depth: int) -> dict[str, Any]:
-        """Return a record, a state, an estimator, a splitter or a distribution by what it is made of."""
+        """Return a record, a state, an estimator, a lent object or a distribution by what it is made of."""
         name = type(value).__name__
         if self._known.get(name) is type(value):
             if isinstance(value, BaseEstimator):
                 return self._estimator(value, place, depth)
             kind = "record" if isinstance(value, Params) else "state"
             return {"kind": kind, "class": name, "fields": self._named(parameters_of(value), place, depth)}
-        if SPLITTERS.get(name) is type(value):
-            return {"kind": "splitter", "class": name, "fields": self._named(parameters_of(value), place, depth)}
+        if LENT.get(name) is type(value):
+            return {"kind": "lent", "class": name, "fields": self._named(parameters_of(value), place, depth)}
         family = getattr(getattr(value, "dist", None), "name", None)
         if family in DISTRIBUTIONS and type(value).__module__.startswith("scipy."):
             arguments = self._items(value.args, place, depth)
