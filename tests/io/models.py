@@ -58,6 +58,8 @@ SERIES = np.cumsum(RNG.normal(size=(N, 2)), 0)
 JOINT = {"alpha": 1e-2, "measure": Points([0.1, 0.4, 0.8])}
 SUM = Decomposable(Gaussian(1.0), Indexed(np.eye(2))) + CurlFree(Gaussian(1.0))
 
+FROZEN = FrozenEstimator(KernelQuantileRegressor(**JOINT).fit(X, y))
+
 #: name → estimator, inputs, targets (None: it has none)
 MODELS = {
     "quantiles": (KernelQuantileRegressor(), TABLE, y),

@@ -14,7 +14,7 @@ from mercer._state import Stateful
 from mercer.exceptions import ModelFileError
 from mercer.io.history import class_today, fields_today
 from mercer.io.limits import MOST_DEPTH
-from mercer.io.registry import DISTRIBUTIONS, SCALARS, LENT, known_classes
+from mercer.io.registry import DISTRIBUTIONS, LENT, SCALARS, known_classes
 
 __all__ = ["Reader"]
 

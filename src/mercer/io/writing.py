@@ -14,7 +14,7 @@ from mercer._state import Stateful
 from mercer.exceptions import UnsupportedError
 from mercer.io.arrays import is_numeric
 from mercer.io.limits import MOST_DEPTH, MOST_MEMBERS
-from mercer.io.registry import DISTRIBUTIONS, SCALARS, LENT, known_classes, parameters_of
+from mercer.io.registry import DISTRIBUTIONS, LENT, SCALARS, known_classes, parameters_of
 
 __all__ = ["ELSEWHERE", "Writer"]
 
