@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Curves"]
 
 #: a number within the name of a column
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+NUMBER_IN_NAME = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 class Curves(Kind):
@@ -40,17 +40,14 @@ class Curves(Kind):
         wide = parser.add_argument_group("wide tables", "a row for each curve, empty cells where nothing was observed")
         wide.add_argument("--curve", type=names_of, metavar="PATTERN", help="columns of the curve, such as 'temp_*'")
         wide.add_argument(
-            "--points", type=numbers_of, metavar="T,T", help="where they lie; numbers in names by default"
+            "--points", type=numbers_of, metavar="T,T", help="where they lie; by default numbers in names"
         )
         long = parser.add_argument_group("long tables", "a row for each observation")
         long.add_argument("--id", metavar="COLUMN", help="whose curve it is")
         long.add_argument("--time", metavar="COLUMN", help="where it was observed: a number or a date")
         long.add_argument("--value", metavar="COLUMN", help="what was observed")
-        long.add_argument(
-            "--inputs",
-            metavar="TABLE",
-            help="a table with a row for each id; else inputs are columns of TABLE that are constant within each id",
-        )
+        constant = "by default inputs are columns of TABLE that are constant within each id"
+        long.add_argument("--inputs", metavar="TABLE", help=f"a table with a row for each id; {constant}")
         add_calibration(parser, "bands")
 
     def pose(self, frame, options):
@@ -97,13 +94,13 @@ def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     strange = [name for name in names if frame[name].dtype.kind not in "biuf"]
     if strange:
         raise CommandError(f"{options.data}: column {strange[0]!r} of the curve holds other things than numbers")
-    curves = frame[names].to_numpy(dtype=float)
+    curves = frame[names].to_numpy(dtype=float, na_value=np.nan)
     return inputs_of(frame, options, names), curves, points, {"target": names}, weight_of(frame, options)
 
 
 def _points_of(names: list[str]) -> list[float]:
     """Return the last number in each name, which says where the column lies."""
-    found = [NUMBER.findall(re.sub(r"(?<=\w)-(?=\d)", " ", name)) for name in names]
+    found = [NUMBER_IN_NAME.findall(re.sub(r"(?<=\w)-(?=\d)", " ", name)) for name in names]
     points = [float(numbers[-1]) for numbers in found if numbers]
     if len(set(points)) < len(names):
         raise CommandError("the names of the columns of the curve do not say where they lie; add --points T,T,...")
@@ -131,7 +128,9 @@ def _long(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     else:
         table = read_table(options.inputs)
         require_columns(table, [options.id], options.inputs)
-        table = table[table[options.id].isin(frame[options.id])].drop_duplicates(options.id)
+        table = table[table[options.id].isin(frame[options.id])]
+        if table[options.id].duplicated().any() or len(table) == 0:
+            raise CommandError(f"{options.inputs} must have one row for each {options.id} of {options.data}")
         inputs = inputs_of(table, argparse.Namespace(**{**vars(options), "data": options.inputs}), [options.id])
     found = curves_from_long(frame, id=options.id, t=options.time, value=options.value, ids=table[options.id].tolist())
     there = [k for k, curve in enumerate(found.curves) if curve is not None]
