@@ -34,7 +34,7 @@ WIRING = {("__init__", "interop"), ("__init__", "io")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
-OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars"}
+OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"}
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
 TAKE_AS_IT_IS = {"estimators", "model_selection"}

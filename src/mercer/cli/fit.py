@@ -17,6 +17,9 @@ from mercer.linalg.memory import in_words
 
 __all__ = ["add"]
 
+#: inputs that the last line names
+SHOWN_INPUTS = 8
+
 
 def add(commands: Any) -> None:
     """Add the parsers of all kinds of problems."""
@@ -48,6 +51,7 @@ def run(kind: Kind, options: argparse.Namespace) -> None:
     seconds = time.perf_counter() - start
     shown = {"kind": kind.name, "table": Path(options.data).name, "rows": len(inputs), "text": columns_of_text(inputs)}
     save(model, options.out, notes=notes | shown)
-    what = f"{len(inputs)} rows, {inputs.shape[1]} columns"
     size = in_words(Path(options.out).stat().st_size)
-    say(f"{type(model).__name__} of {what} in {seconds:.1f} s; saved as {options.out} ({size})")
+    what = f"{type(model).__name__} of {len(inputs)} rows with {', '.join(map(str, inputs.columns[:SHOWN_INPUTS]))}"
+    more = f" and {inputs.shape[1] - SHOWN_INPUTS} more" if inputs.shape[1] > SHOWN_INPUTS else ""
+    say(f"{what}{more} in {seconds:.1f} s; saved as {options.out} ({size})")

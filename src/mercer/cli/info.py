@@ -53,7 +53,7 @@ def rows_about(model: Any) -> Iterator[tuple[str, str]]:
     if hasattr(model, "feature_names_in_"):
         yield "inputs", _listed(model.feature_names_in_)
     elif hasattr(model, "n_features_in_"):
-        yield "inputs", f"{model.n_features_in_} columns"
+        yield "inputs", f"columns without names ({model.n_features_in_})"
     else:
         yield "state", "not fitted"
     if hasattr(model, "classes_"):
@@ -77,7 +77,7 @@ def _certified(model: Any) -> Iterator[tuple[str, str]]:
         yield title, "" if value is None else repr(value)
     if getattr(model, "stages_", None) is not None:
         shape = "constant" if getattr(model, "shape_", None) is None else "learned"
-        yield "stages", f"warps, location, spread and levels of the residuals; shape {shape}"
+        yield "stages", f"location, spread and levels of the residuals, shape {shape}"
     alpha = getattr(model, "alpha_", None)
     yield "λ", f"{alpha:.3g}" if isinstance(alpha, float) and np.isfinite(alpha) else ""
     relevance = getattr(model, "relevance_", None)
@@ -85,7 +85,8 @@ def _certified(model: Any) -> Iterator[tuple[str, str]]:
         yield "columns", _relevant(model, np.asarray(relevance))
     if getattr(model, "measure_", None) is not None:
         yield "nodes", f"{len(model.measure_)} of θ"
-    if hasattr(model, "relative_gap_"):
+    closed = getattr(model, "stages_", None) is not None and getattr(model, "shape_", None) is None
+    if hasattr(model, "relative_gap_") and not closed:  # stages alone solve no problem that has a gap
         yield "certificate", f"relative gap {model.relative_gap_:.1e}, {model.status_}, {model.n_iter_} iterations"
 
 

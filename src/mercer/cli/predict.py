@@ -72,9 +72,7 @@ def inputs_for(model: Any, frame: pandas.DataFrame, path: str) -> Any:
         require_columns(frame, list(names), path)
         return frame[list(names)]
     if any(frame[name].dtype.kind not in "biuf" for name in frame.columns):
-        raise CommandError(
-            f"the model was fitted on numbers without names, and {path} holds other columns than numbers"
-        )
+        raise CommandError(f"the model was fitted on numbers without names, and {path} holds other columns, too")
     return frame.to_numpy(dtype=float)
 
 

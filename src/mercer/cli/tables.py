@@ -38,9 +38,7 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
     if ending in PARQUET:
         return _parquet(lambda: pandas.read_parquet(path))
     if ending not in SEPARATORS:
-        raise CommandError(
-            f"{path} must end in {', '.join([*SEPARATORS, *PARQUET])}, so that it is known how to read it"
-        )
+        raise _unknown(path)
     try:
         frame = pandas.read_csv(path, sep=SEPARATORS[ending], dtype=dict.fromkeys(text, str))
     except pandas.errors.EmptyDataError as error:
@@ -63,9 +61,7 @@ def write_table(frame: pandas.DataFrame, path: str) -> None:
     elif ending in SEPARATORS:
         frame.to_csv(path, sep=SEPARATORS[ending], index=False)
     else:
-        raise CommandError(
-            f"{path} must end in {', '.join([*SEPARATORS, *PARQUET])}, so that it is known how to write it"
-        )
+        raise _unknown(path)
 
 
 def require_columns(frame: pandas.DataFrame, names: Sequence[str], path: str) -> None:
@@ -111,6 +107,10 @@ def _dates(pandas: Any, column: Any) -> Any:
         return pandas.to_datetime(column, format="ISO8601", utc=zoned)
     except ValueError:
         return column
+
+
+def _unknown(path: str) -> CommandError:
+    return CommandError(f"{path} must end in one of {', '.join([*SEPARATORS, *PARQUET])}, which say what it is")
 
 
 def _pandas() -> Any:

@@ -142,5 +142,6 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def names_in(notes: dict[str, Any], entry: str, count: int) -> list[str] | None:
     """Return the names that notes have there, if they are names, as many as are needed and of different columns."""
     names = notes.get(entry)
-    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    return names if good and len(names) == len(set(names)) == count else None
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        return None
+    return names if len(names) == len(set(names)) == count else None
