@@ -43,7 +43,7 @@ def run(kind: Kind, options: argparse.Namespace) -> None:
     folder = Path(options.out).resolve().parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):  # looked at before a long fit
         raise CommandError(f"there is no folder {folder} that can be written to")
-    frame = read_table(options.data)
+    frame = read_table(options.data, options.text)
     estimator, inputs, targets, weight, notes = kind.pose(frame, options)
     start = time.perf_counter()
     named = {} if weight is None else {"sample_weight": weight}

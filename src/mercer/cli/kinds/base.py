@@ -135,6 +135,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", "-o", required=True, metavar="MODEL", help="the file of the model, such as y.mercer")
     parser.add_argument("--features", type=names_of, metavar="A,B", help="inputs; all other columns by default")
     parser.add_argument("--drop", type=names_of, default=[], metavar="A,B", help="columns that are no inputs")
+    parser.add_argument("--text", type=names_of, default=[], metavar="A,B", help="codes that look like numbers")
     parser.add_argument("--weight", metavar="COLUMN", help="weights of rows")
     parser.add_argument("--verbose", "-v", action="store_true", help="tell on standard error what is computed")
 

@@ -81,7 +81,8 @@ class Curves(Kind):
 
 def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, Any, Any, dict[str, Any], Any]:
     """Return inputs, curves on a grid, the grid, notes and weights of a wide table."""
-    names = [str(name) for name in frame.columns if any(fnmatchcase(str(name), each) for each in options.curve)]
+    matched = [str(name) for each in options.curve for name in frame.columns if fnmatchcase(str(name), each)]
+    names = list(dict.fromkeys(matched))  # in the order of patterns, as points are
     if len(names) < 2:
         raise CommandError(f"{options.data} has {len(names)} columns that match --curve {','.join(options.curve)}")
     points = _points_of(names) if options.points is None else options.points
@@ -126,7 +127,7 @@ def _long(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
                 "whole curve; leave it out by --drop, or give --inputs TABLE"
             )
     else:
-        table = read_table(options.inputs)
+        table = read_table(options.inputs, options.text)
         require_columns(table, [options.id], options.inputs)
         table = table[table[options.id].isin(frame[options.id])]
         if table[options.id].duplicated().any() or len(table) == 0:
