@@ -11,6 +11,7 @@ import mercer
 from mercer import FunctionalRegressor, KernelQuantileRegressor
 from mercer._params import Params
 from mercer._state import Stateful
+from mercer.interop.skfda import CurveForm
 from tests.io.models import MODELS, TABLE, X, exported, fitted, predictions, unheard, y
 
 
@@ -141,3 +142,13 @@ def test_values_that_json_has_not(tmp_path):
     twin = mercer_twin(model, tmp_path)
     assert same(twin.values_, values)
     assert str(twin.values_["numbers"]) == str(values["numbers"])
+
+
+def test_forms_of_other_libraries_come_back(tmp_path):
+    """Curves of scikit-fda are given back as such; what knows how is plain, and the library need not be there."""
+    model = FunctionalRegressor(alpha=0.1, grid=np.linspace(0, 1, 4)).fit(X, np.outer(y, np.ones(4)))
+    names = {"argument_names": ("t",), "coordinate_names": (None,), "domain_range": ((0.0, 1.0),)}
+    model.output_form_ = CurveForm((model.grid_,), names)
+    twin = mercer_twin(model, tmp_path)
+    assert same(twin.output_form_, model.output_form_)
+    assert twin.output_form_.grid_points[0] is twin.grid_
