@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -70,9 +71,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             options.run(options, parser)
+            sys.stdout.flush()
         except KeyboardInterrupt:
             complain("error", "stopped")
             return INTERRUPTED
+        except BrokenPipeError:  # whoever reads has seen enough, such as head
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         except FileNotFoundError as error:
             complain("error", f"there is no file or folder {error.filename}")
         except (MercerError, CommandError, OSError, ValueError) as error:
