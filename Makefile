@@ -3,6 +3,7 @@
 #   make test   create .venv, install, run the checks and tests that CI runs
 # and one looks for what the tests do not know of yet:
 #   make fuzz   random fits for ten minutes (MINUTES=60), each of them recomputed independently
+#   make fuzz-files   10 000 model files that were damaged or forged
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint fuzz bench bench-rivals bench-curves clean
+.PHONY: demo test lint fuzz fuzz-files bench bench-rivals bench-curves clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -41,6 +42,9 @@ test: lint
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+fuzz-files: $(VENV)/.dev
+	$(BIN)/python -m fuzz.model_files --files 10000
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/quantiles.py

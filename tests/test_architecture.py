@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "_state", "exceptions", "backend", "linalg", "measures"),
+        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
         *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
@@ -29,12 +29,12 @@ ORDER = list(TIERS)
 TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}
 STRANGERS = {"kernels": "losses", "losses": "kernels"}
 
-#: the package itself wires what enters itself in a registry of a tier above
-WIRING = {("__init__", "interop")}
+#: the package itself wires what enters itself in a registry of a tier above, and gives save and load their names
+WIRING = {("__init__", "interop"), ("__init__", "io")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
-OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars"}
+OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"}
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
 TAKE_AS_IT_IS = {"estimators", "model_selection"}

@@ -7,6 +7,7 @@ from mercer import exceptions
 from mercer.exceptions import (
     DataError,
     MercerError,
+    ModelFileError,
     ParameterError,
     ParameterTypeError,
     UnsupportedError,
@@ -20,6 +21,7 @@ from mercer.exceptions import (
         (ParameterError, ValueError),
         (ParameterTypeError, TypeError),
         (DataError, ValueError),
+        (ModelFileError, ValueError),
         (UnsupportedError, ValueError),
     ],
 )

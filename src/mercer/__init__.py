@@ -3,9 +3,8 @@
 One fit predicts for every value of a parameter θ. Start with :class:`KernelQuantileRegressor`.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
+from mercer._version import __version__
 from mercer.estimators import (
     ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
@@ -24,12 +23,8 @@ from mercer.estimators import (
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
+from mercer.io import load, save
 from mercer.quantile_function import QuantileFunction
-
-try:
-    __version__ = version("mercer")
-except PackageNotFoundError:  # a source tree that was not installed
-    __version__ = "0+unknown"
 
 __all__ = [
     "ConformalFunctionalRegressor",
@@ -50,4 +45,6 @@ __all__ = [
     "VectorFieldRegressor",
     "VectorValuedRegressor",
     "__version__",
+    "load",
+    "save",
 ]

@@ -23,7 +23,7 @@ class Stateful:
     """Base of what fits leave behind: functions, representers, bases, measures, layouts of outputs.
 
     Subclasses are frozen dataclasses. Their fields are arrays, numbers, strings, None, records
-    (:class:`~mercer._params.Params`) and other objects with a state.
+    (:class:`~mercer._params.Params`), other objects with a state, and tuples of these.
 
     Examples
     --------
@@ -41,9 +41,8 @@ class Stateful:
 
         Arrays (not copies), numbers, strings, None and records are as they are; other objects are their own states.
         """
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
-        nested = {name: value.state() for name, value in values.items() if isinstance(value, Stateful)}
-        return {CLASS: type(self).__name__} | values | nested
+        values = {field.name: _written(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {CLASS: type(self).__name__} | values
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
@@ -54,9 +53,7 @@ class Stateful:
         kind = cls._named(state.get(CLASS))
         if kind is not cls:
             return kind.from_state(state)
-        fields = {name: value for name, value in state.items() if name != CLASS}
-        nested = {name: Stateful.from_state(value) for name, value in fields.items() if isinstance(value, dict)}
-        return cls(**fields | nested)
+        return cls(**{name: _made(value) for name, value in state.items() if name != CLASS})
 
     @classmethod
     def _named(cls, name: Any) -> type[Self]:
@@ -76,6 +73,20 @@ class Stateful:
         for kind in cls.__subclasses__():
             yield kind
             yield from kind._kinds()
+
+
+def _written(value: Any) -> Any:
+    """Return the state of an object that has one, also within tuples, and anything else as it is."""
+    if isinstance(value, Stateful):
+        return value.state()
+    return tuple(map(_written, value)) if type(value) is tuple else value
+
+
+def _made(value: Any) -> Any:
+    """Return the object of a state, also within tuples; a dict of a user's own, without a class, stays one."""
+    if isinstance(value, dict) and CLASS in value:
+        return Stateful.from_state(value)
+    return tuple(map(_made, value)) if type(value) is tuple else value
 
 
 def is_plain(value: Any) -> bool:

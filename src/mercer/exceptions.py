@@ -7,6 +7,7 @@ __all__ = [
     "ParameterError",
     "ParameterTypeError",
     "DataError",
+    "ModelFileError",
     "UnsupportedError",
     "ContaminationWarning",
     "ExtrapolationWarning",
@@ -28,6 +29,10 @@ class ParameterTypeError(MercerError, TypeError):
 
 class DataError(MercerError, ValueError):
     """The data cannot be used as they are."""
+
+
+class ModelFileError(MercerError, ValueError):
+    """A file is not a model that can be loaded: foreign, truncated, changed, or of a newer version."""
 
 
 class UnsupportedError(MercerError, ValueError):

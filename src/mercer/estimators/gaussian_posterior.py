@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer import backend
+from mercer._state import Stateful
 from mercer.backend import to_numpy
 from mercer.exceptions import UnsupportedError
 from mercer.linalg.memory import BLOCK_BYTES
@@ -18,7 +19,7 @@ __all__ = ["GaussianPosterior"]
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPosterior:
+class GaussianPosterior(Stateful):
     """Covariances of h(x) + b given the data, where h is a Gaussian process of covariance σ²K.
 
     Observations are y_i = h(x_i) + b + ε_i, ε_i ~ N(0, σ²λn Q/s_i), and b has a flat prior. In coordinates in which Q

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.estimators.outputs import Outputs
 from mercer.interpolation import interpolation, spatial_interpolation
 
@@ -17,7 +18,7 @@ PRIOR_CURVES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Modulation:
+class Modulation(Stateful):
     """A positive function s(θ) with values in R^p: straight lines between nodes, constant beyond them.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.exceptions import DataError, MercerError, parameter_error
 from mercer.operator_valued import FunctionBasis
 from mercer.preprocessing.curve_pairs import on_grid
@@ -19,7 +20,7 @@ BASIS_POINTS = 101
 
 
 @dataclass(frozen=True, eq=False)
-class CurveForm:
+class CurveForm(Stateful):
     """How output curves came, so that predictions go out as an ``FDataGrid``."""
 
     grid_points: tuple[np.ndarray, ...] | None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.kernels import Gaussian, Kernel, Linear
 from mercer.stages.relevance import Relevance, cross_fitted_relevance
 from mercer.stages.together import choose_warps
@@ -15,7 +16,7 @@ __all__ = ["LabelInputs", "learn_label_inputs"]
 
 
 @dataclass(frozen=True)
-class LabelInputs:
+class LabelInputs(Stateful):
     """Warped columns times the roots of their scales, and the kernel that takes them.
 
     Attributes

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
+from mercer._state import Stateful
 from mercer.stages.relevance import JITTER, Relevance, cross_fitted_relevance
 
 __all__ = ["Doubt", "Location", "Process", "learn_location"]
@@ -20,7 +21,7 @@ DOUBT_ROWS = 200
 
 
 @dataclass(frozen=True)
-class Process:
+class Process(Stateful):
     """The posterior mean of a Gaussian process, Σ_j k(x, x_j) c_j.
 
     Attributes
@@ -43,7 +44,7 @@ class Process:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Doubt(Stateful):
     """How much less is known of f far from the rows than at the least known of them, by the variance of a process.
 
     √((v + var f(x))/(v + max_i var f₋ᵢ(x_i))), at least 1, the variances given some of the rows.
@@ -83,7 +84,7 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class Location:
+class Location(Stateful):
     """The mean of several processes, and how far each training row is from processes that have not seen it.
 
     Attributes

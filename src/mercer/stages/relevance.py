@@ -10,6 +10,7 @@ from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from mercer._state import Stateful
 from mercer.kernels import Constant, Gaussian, Kernel, Linear
 
 __all__ = ["Relevance", "choose_relevance", "cross_fitted_relevance", "one_thread"]
@@ -29,7 +30,7 @@ JITTER = 1e-8
 
 
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(Stateful):
     """Parameters of k(x, z) = 10 + g·exp(−½ Σ_k s_k (x_k − z_k)²) + l·Σ_k s_k x_k z_k, and the variance of noise.
 
     Attributes

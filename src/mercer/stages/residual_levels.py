@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._state import Stateful
+
 __all__ = ["ResidualLevels", "new_levels"]
 
 #: share of the residuals whose excess gives the length of a tail, at least and at most so many
@@ -29,7 +31,7 @@ def new_levels(share: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class ResidualLevels:
+class ResidualLevels(Stateful):
     """b(θ): the quantile of residuals at the position θ(n + 1), and an exponential tail beyond 1/(n + 1).
 
     A new row lies below the k-th of n exchangeable residuals with probability k/(n + 1) (:func:`new_levels`): levels

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.kernels import Gaussian
 
 __all__ = ["Spread", "learn_spread"]
@@ -22,7 +23,7 @@ SPREAD_MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Stateful):
     """log σ(u) = Σ_j k(u, u_j) c_j + level, of features u; constant where there are no coefficients.
 
     Attributes

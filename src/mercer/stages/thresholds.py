@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from mercer._state import Stateful
+
 __all__ = ["LogisticLinks"]
 
 #: price of a squared slope against the mean loss, for decisions of unit variance: finite where classes do not overlap
@@ -20,7 +22,7 @@ LINK_STEPS, LINK_HALVINGS, NO_DECREASE = 50, 30, 1e-7
 
 
 @dataclass(frozen=True)
-class LogisticLinks:
+class LogisticLinks(Stateful):
     """P(positive | x) = 1/(1 + exp(−a − c·d)) at each of several costs, d the decision value of x there (Platt, 2000).
 
     Attributes

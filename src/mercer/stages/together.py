@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.stages.location import Location, learn_location
 from mercer.stages.relevance import EVIDENCE_ROWS, Relevance, choose_relevance, one_thread
 from mercer.stages.residual_levels import ResidualLevels
@@ -23,7 +24,7 @@ LEAST_SIGNAL = 0.3
 
 
 @dataclass(frozen=True)
-class Stages:
+class Stages(Stateful):
     """q_θ(x) = T⁻¹(f(x) + σ(x)·b(θ)), from parts that were learned one after the other.
 
     Attributes

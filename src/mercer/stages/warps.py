@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._state import Stateful
 from mercer.stages.powers import likeliest_power, yeo_johnson, yeo_johnson_inverse, yeo_johnson_log_slope
 
 __all__ = ["ColumnWarp", "TargetWarp"]
@@ -20,7 +21,7 @@ COLUMN_POWERS, TARGET_POWERS = np.linspace(-3, 5, 33), np.linspace(0, 2, 21)
 
 
 @dataclass(frozen=True)
-class ColumnWarp:
+class ColumnWarp(Stateful):
     """Columns standardised, some of them after a power transform, and kept within reach of the training range.
 
     Columns that do not vary are left out (but for one, where none does); d below is the number of the others.
@@ -111,7 +112,7 @@ def _powered(Z: np.ndarray, powers: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class TargetWarp:
+class TargetWarp(Stateful):
     """Targets standardised, perhaps after a power transform: T, with its inverse and slope.
 
     Half a standard deviation beyond the training range and further T goes on along its tangents. A sum of location and

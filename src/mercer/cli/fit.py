@@ -1,0 +1,57 @@
+"""``mercer fit``: from a table to a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from mercer.cli.kinds import PROBLEM_KINDS
+from mercer.cli.kinds.base import Kind, add_common
+from mercer.cli.tables import columns_of_text, read_table
+from mercer.cli.terminal import CommandError, say
+from mercer.io import save
+from mercer.linalg.memory import in_words
+
+__all__ = ["add"]
+
+#: inputs that the last line names
+SHOWN_INPUTS = 8
+
+
+def add(commands: Any) -> None:
+    """Add the parsers of all kinds of problems."""
+    parser = commands.add_parser("fit", help="fit a model on a table and save it")
+    kinds = parser.add_subparsers(title="kinds of problems", dest="kind", required=True, metavar="KIND")
+    for kind in PROBLEM_KINDS:
+        fit = kinds.add_parser(
+            kind.name,
+            help=kind.help,
+            description=f"Fit {kind.help}. Text, dates (2024-05-31) and empty cells of inputs are taken as they come.",
+            epilog=f"example:\n  {kind.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add_common(fit)
+        kind.add_arguments(fit)
+        fit.set_defaults(run=lambda options, _, kind=kind: run(kind, options))
+
+
+def run(kind: Kind, options: argparse.Namespace) -> None:
+    """Fit one kind of problem, save the model, and say what became of it."""
+    folder = Path(options.out).resolve().parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):  # looked at before a long fit
+        raise CommandError(f"there is no folder {folder} that can be written to")
+    frame = read_table(options.data, options.text)
+    estimator, inputs, targets, weight, notes = kind.pose(frame, options)
+    start = time.perf_counter()
+    named = {} if weight is None else {"sample_weight": weight}
+    model = estimator.fit(inputs, **named) if targets is None else estimator.fit(inputs, targets, **named)
+    seconds = time.perf_counter() - start
+    shown = {"kind": kind.name, "table": Path(options.data).name, "rows": len(inputs), "text": columns_of_text(inputs)}
+    save(model, options.out, notes=notes | shown)
+    size = in_words(Path(options.out).stat().st_size)
+    what = f"{type(model).__name__} of {len(inputs)} rows with {', '.join(map(str, inputs.columns[:SHOWN_INPUTS]))}"
+    more = f" and {inputs.shape[1] - SHOWN_INPUTS} more" if inputs.shape[1] > SHOWN_INPUTS else ""
+    say(f"{what}{more} in {seconds:.1f} s; saved as {options.out} ({size})")
