@@ -24,11 +24,14 @@ from mercer import (
     KernelQuantileRegressorCV,
     LearnedMatrix,
     LevelSetDetector,
+    MultiTaskRegressor,
+    SemiSupervisedRegressor,
     SimplexClassifier,
     VectorAutoRegressor,
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
+from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Categorical, Gaussian, Linear, Matern
 from mercer.losses import Huber
 from mercer.measures import Grid, MonteCarlo, Points
@@ -107,6 +110,14 @@ MODELS = {
     "vectors, curl-free": (VectorValuedRegressor(CurlFree(Gaussian(1.0)), alpha=1e-2), X, ROTATION),
     "vectors, sum": (VectorValuedRegressor(SUM, alpha=1e-2), X, ROTATION),
     "fields": (VectorFieldRegressor(), X, ROTATION),
+    "quantiles, landmarks": (KernelQuantileRegressor(approximation=Nystroem(9, random_state=0), **JOINT), X, y),
+    "costs, waves": (CostSensitiveClassifier(approximation=RandomFourier(9, random_state=0)), TABLE, WORDS),
+    "level sets, waves": (LevelSetDetector(approximation=RandomFourier(9, random_state=0)), X, None),
+    "curves, landmarks": (FunctionalRegressor(grid=GRID, approximation=Nystroem(9, random_state=0)), X, CURVES),
+    "vectors, landmarks": (VectorValuedRegressor(approximation=Nystroem(9, random_state=0)), X, CURVES[:, :3]),
+    "fields, waves": (VectorFieldRegressor(approximation=RandomFourier(9, random_state=0)), X, ROTATION),
+    "vectors, few": (SemiSupervisedRegressor(), X, np.where(np.arange(N)[:, None] % 3, np.nan, CURVES[:, :2])),
+    "tasks": (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], CLASSES]), y),
     "classes": (SimplexClassifier(), TABLE, CLASSES),
     "series": (VectorAutoRegressor(), SERIES, None),
 }
