@@ -244,5 +244,5 @@ def test_what_features_cannot_do():
     pairs = [(GRID, row) for row in CURVES]
     with pytest.raises(MercerError, match="points of their own"):
         FunctionalRegressor(approximation=Nystroem(5)).fit(X, pairs)
-    with pytest.raises(DataError, match=r"n_landmarks must be at most the number of rows, 150; got 151"):
+    with pytest.raises(MercerError, match=r"n_landmarks must be at most.*150.*151"):
         quantiles(approximation=Nystroem(151))
