@@ -12,6 +12,7 @@ from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker import Kronecker
 from mercer.linalg.memory import memory_budget, memory_limit
+from mercer.linalg.moments import Moments
 from mercer.linalg.operator_gram import FastProducts, FeatureGram, OperatorGram, SumGram
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
@@ -34,6 +35,7 @@ __all__ = [
     "Kronecker",
     "LinearOperator",
     "LowRank",
+    "Moments",
     "OperatorGram",
     "FastProducts",
     "PairGram",
