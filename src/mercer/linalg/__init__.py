@@ -19,6 +19,7 @@ from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import PivotedFactor, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
+from mercer.linalg.right_factor import right_factor
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
 from mercer.linalg.thin_features import ThinFeatures
@@ -57,6 +58,7 @@ __all__ = [
     "pivoted_cholesky",
     "pivoted_factor",
     "positive_solver",
+    "right_factor",
     "scaled",
     "solve",
 ]
