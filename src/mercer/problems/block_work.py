@@ -24,10 +24,11 @@ __all__ = [
 
 
 class Dual(NamedTuple):
-    """Dual variables of the rows of a block, and predictions H of some model there where they were asked for."""
+    """Dual variables of the rows of a block; predictions H of some model and lengths of features where asked for."""
 
     A: np.ndarray
     H: Any = None
+    lengths: Any = None
 
 
 class Sum(NamedTuple):
@@ -105,7 +106,7 @@ class Along:
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
         A = np.asarray(state.A, dtype=float)
-        return state, (rows.along(A), rows.conjugate(A), Rounding(rows).total(A))
+        return Dual(A, None, rows.sizes[0]), (rows.along(A), rows.conjugate(A), Rounding(rows).total(A))
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,7 @@ class Representers:
 
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
-        weights = rows.sample_weight[:, None] * np.asarray(self.terms.measure.weights)
-        return state, (rows.features.T @ (weights * state.A),)
+        return state, (rows.sum_along(state.A * np.asarray(self.terms.measure.weights)),)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Predict:
     coef: np.ndarray
 
     def __call__(self, block: Block, state: Dual) -> tuple[Dual, tuple]:
-        return Dual(state.A, self.terms.rows(block).predict(self.coef)), ()
+        return state._replace(H=self.terms.rows(block).predict(self.coef)), ()
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class Roundings:
 
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
-        A = np.asarray(state.A, dtype=float)
-        return state, tuple(Rounding(rows).bounds(A, state.H + self.b, self.total))
+        rows.sizes = state.lengths, rows.right_sizes
+        return state, tuple(Rounding(rows).bounds(state.A, state.H + self.b, self.total))
 
 
 @dataclass(frozen=True)

@@ -260,18 +260,18 @@ class FeatureProblem:
         given : bool, default=False
             Whether b is taken as it is.
         """
-        _, (along, conjugates, total) = self.blocks.map(work.Along(self.terms), states)
+        sized, (along, conjugates, total) = self.blocks.map(work.Along(self.terms), states)
         own = self.terms.scale * along
         dual = -self.terms.share * conjugates - self.alpha / 2 * float(np.vdot(own, own))
         coef = own if coef is None else coef
-        seen, _ = self.blocks.map(work.Predict(self.terms, coef), states)
+        seen, _ = self.blocks.map(work.Predict(self.terms, coef), sized)
         half_norm = self.alpha / 2 * float(np.vdot(coef, coef))
         if not given and self.fit_intercept:
             start = self.null_model[1] if b is None else b
             b = self._best(seen, start, NEGLIGIBLE * abs(dual) if accuracy is None else accuracy)
         b = np.zeros(len(self.measure)) if b is None else b
         primal = self._risk(seen, b) + half_norm
-        _, (of_gap, of_values) = self.blocks.map(work.Roundings(self.terms, b, float(total)), seen)
+        _, (of_gap, of_values) = self.blocks.map(work.Roundings(self.terms, b, float(total)), seen, features=False)
         certificate = Certificate(primal, dual, self.null_model[0], b, float(of_gap), float(of_values))
         return FeatureView(certificate, coef, b, states)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,9 @@ from mercer.measures import Measure
 from mercer.problems.row_blocks import Block
 
 __all__ = ["FeatureTerms", "ProblemRows"]
+
+#: features that are cast to another precision at a time
+CAST_NUMBERS = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +95,17 @@ class ProblemRows:
         return self.terms.share
 
     @cached_property
-    def features(self) -> np.ndarray:
-        """φ(x_i), (rows, D)."""
-        return np.asarray(self._features).astype(self._dtype, copy=False)
-
-    @cached_property
     def sizes(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of features and of rows of R, which bound the kernel."""
-        return np.sqrt(np.einsum("ij,ij->i", self.features, self.features)), np.linalg.norm(self.terms.right, axis=1)
+        lengths = np.empty(len(self.Y), dtype=self._dtype)
+        for rows, features in self._chunks():
+            lengths[rows] = np.sqrt(np.einsum("ij,ij->i", features, features))
+        return lengths, self.right_sizes
+
+    @property
+    def right_sizes(self) -> np.ndarray:
+        """Lengths of the rows of R."""
+        return np.linalg.norm(self.terms.right, axis=1)
 
     def cut(self, array: np.ndarray) -> np.ndarray:
         """Return the array with zeros where nothing was observed."""
@@ -108,12 +115,29 @@ class ProblemRows:
 
     def predict(self, coef: np.ndarray) -> np.ndarray:
         """Return φ(x_i) C Rᵀ."""
-        return (self.features @ coef.astype(self._dtype, copy=False)) @ self.terms.right.T.astype(self._dtype, copy=False)
+        coef = coef.astype(self._dtype, copy=False)
+        along = np.empty((len(self.Y), coef.shape[1]), dtype=self._dtype)
+        for rows, features in self._chunks():
+            np.matmul(features, coef, out=along[rows])
+        return along @ self.terms.right.T.astype(self._dtype, copy=False)
 
     def along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i W R, shape (D, q)."""
-        weighted = self.terms.weighted_right.astype(self._dtype, copy=False)
-        return self.features.T @ ((self.sample_weight[:, None] * array) @ weighted)
+        return self.sum_along(array @ self.terms.weighted_right.astype(self._dtype, copy=False))
+
+    def sum_along(self, array: np.ndarray) -> np.ndarray:
+        """Return Σ_i s_i φ(x_i) a_i."""
+        weighted = self.sample_weight[:, None] * array
+        return sum(features.T @ weighted[rows] for rows, features in self._chunks())  # type: ignore[return-value]
+
+    def _chunks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield features in the precision at hand: all at once, or in parts that stay in cache where they are cast."""
+        features = np.asarray(self._features)
+        whole = features.dtype == self._dtype
+        step = len(features) if whole else max(1, CAST_NUMBERS // features.shape[1])
+        for start in range(0, len(features), step):
+            rows = slice(start, start + step)
+            yield rows, features[rows].astype(self._dtype, copy=False)
 
     # -- the loss ----------------------------------------------------------------------------------------------
 

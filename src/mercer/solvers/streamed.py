@@ -66,14 +66,15 @@ class StreamedSolver(Solver):
         shape = problem.blocks.n_features, problem.right.shape[1]
         if init is not None and np.shape(init[0]) != shape:
             raise DataError(f"{type(self).__name__}: init must be (C, b) with C of shape {shape}.")
-        looks = Looks(self, problem, Monitor(self, callback, interrupted))
+        monitor = Monitor(self, callback, interrupted)
         if problem.trivial:
-            zeros = np.zeros(problem.shape[1])
+            looks, zeros = Looks(self, problem, monitor), np.zeros(problem.shape[1])
             states, _ = problem.blocks.map(_Zeros(problem.shape[1]), features=False)
             b = problem.null_model[1] if problem.fit_intercept else zeros
             looks.keep(problem.view(problem.feasible(states), np.zeros(shape), b, given=True))
             return looks.result(0)
-        return self._stream(problem.stored(self.memory), init, looks)
+        problem = problem.stored(self.memory)
+        return self._stream(problem, init, Looks(self, problem, monitor))
 
     def check(self, problem: Any) -> None:
         """Refuse a problem that the algorithm does not solve, with one that does."""
