@@ -165,7 +165,7 @@ class Roundings:
 
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
-        rows.sizes = state.lengths, rows.right_sizes
+        rows.sizes = state.lengths, rows.factor_sizes
         return state, tuple(Rounding(rows).bounds(state.A, state.H + self.b, self.total))
 
 

@@ -60,7 +60,7 @@ class FeatureProblem:
         Nodes and weights of the targets; one column of targets stands for the same target at each node.
     alpha : float
         λ > 0.
-    right : array of shape (m, q), optional
+    factor : array of shape (m, q), optional
         R, as thin as K_Θ allows (see :func:`~mercer.problems.right_factor`); the identity by default.
     fit_intercept : bool, default=False
         Whether to add b, free at each node.
@@ -72,7 +72,7 @@ class FeatureProblem:
         loss: Loss,
         measure: Measure,
         alpha: float,
-        right: Any = None,
+        factor: Any = None,
         fit_intercept: bool = False,
     ) -> None:
         if not isinstance(loss, Loss):
@@ -81,17 +81,17 @@ class FeatureProblem:
             raise UnsupportedError(f"FeatureProblem: {loss!r} takes several rows together, which blocks would part.")
         check_alpha("FeatureProblem", alpha)
         m = len(measure)
-        right = np.eye(m) if right is None else np.asarray(right, dtype=float)
-        if right.ndim != 2 or right.shape[0] != m or not np.all(np.isfinite(right)):
-            raise DataError(f"FeatureProblem: right must be finite and of shape ({m}, q); got shape {right.shape}.")
+        factor = np.eye(m) if factor is None else np.asarray(factor, dtype=float)
+        if factor.ndim != 2 or factor.shape[0] != m or not np.all(np.isfinite(factor)):
+            raise DataError(f"FeatureProblem: factor must be finite and of shape ({m}, q); got shape {factor.shape}.")
         self.blocks = blocks if isinstance(blocks, RowBlocks) else LocalBlocks(*blocks)
         self.fit_intercept = bool(fit_intercept)
-        terms = FeatureTerms(loss, measure, right, float(alpha))
+        terms = FeatureTerms(loss, measure, factor, float(alpha))
         _, sums = self.blocks.map(work.Survey(terms), features=False)
         n_rows, total, squares, observed = sums
         if not math.isfinite(squares) or squares > LARGEST_NUMBER**2:
             raise DataError(f"FeatureProblem: targets must not be beyond {LARGEST_NUMBER:g}.")
-        self.terms = FeatureTerms(loss, measure, right, float(alpha), int(n_rows), float(total))
+        self.terms = FeatureTerms(loss, measure, factor, float(alpha), int(n_rows), float(total))
         self.complete = bool(observed == n_rows * m)
         self._size = math.sqrt(squares / max(observed, 1))
 
@@ -113,9 +113,9 @@ class FeatureProblem:
         return self.terms.alpha
 
     @property
-    def right(self) -> np.ndarray:
+    def factor(self) -> np.ndarray:
         """R."""
-        return self.terms.right
+        return self.terms.factor
 
     @property
     def n_rows(self) -> int:
@@ -188,7 +188,7 @@ class FeatureProblem:
 
     def predict(self, features: np.ndarray, coef: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return φ C Rᵀ + b for rows of features."""
-        return (features @ coef) @ self.right.T + b
+        return (features @ coef) @ self.factor.T + b
 
     # -- the dual ----------------------------------------------------------------------------------------------
 

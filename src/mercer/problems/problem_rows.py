@@ -28,7 +28,7 @@ class FeatureTerms:
 
     loss: Loss
     measure: Measure
-    right: np.ndarray
+    factor: np.ndarray
     alpha: float
     n_rows: int = 0
     total: float = 0.0
@@ -44,9 +44,9 @@ class FeatureTerms:
         return 1 / (self.alpha * self.n_rows)
 
     @cached_property
-    def weighted_right(self) -> np.ndarray:
+    def weighted_factor(self) -> np.ndarray:
         """W R, shape (m, q)."""
-        return np.asarray(self.measure.weights)[:, None] * self.right
+        return np.asarray(self.measure.weights)[:, None] * self.factor
 
     def rows(self, block: Block, dtype: Any = np.float64) -> ProblemRows:
         """Return some rows, in a precision."""
@@ -100,12 +100,12 @@ class ProblemRows:
         lengths = np.empty(len(self.Y), dtype=self._dtype)
         for rows, features in self._chunks():
             lengths[rows] = np.sqrt(np.einsum("ij,ij->i", features, features))
-        return lengths, self.right_sizes
+        return lengths, self.factor_sizes
 
     @property
-    def right_sizes(self) -> np.ndarray:
+    def factor_sizes(self) -> np.ndarray:
         """Lengths of the rows of R."""
-        return np.linalg.norm(self.terms.right, axis=1)
+        return np.linalg.norm(self.terms.factor, axis=1)
 
     def cut(self, array: np.ndarray) -> np.ndarray:
         """Return the array with zeros where nothing was observed."""
@@ -119,11 +119,11 @@ class ProblemRows:
         along = np.empty((len(self.Y), coef.shape[1]), dtype=self._dtype)
         for rows, features in self._chunks():
             np.matmul(features, coef, out=along[rows])
-        return along @ self.terms.right.T.astype(self._dtype, copy=False)
+        return along @ self.terms.factor.T.astype(self._dtype, copy=False)
 
     def along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i W R, shape (D, q)."""
-        return self.sum_along(array @ self.terms.weighted_right.astype(self._dtype, copy=False))
+        return self.sum_along(array @ self.terms.weighted_factor.astype(self._dtype, copy=False))
 
     def sum_along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i."""

@@ -21,6 +21,9 @@ from mercer.solvers.normal_equations import NormalEquations
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
+from mercer.solvers.streamed import StreamedResult, StreamedSolver
+from mercer.solvers.streamed_admm import StreamedADMM
+from mercer.solvers.streamed_lbfgs import StreamedLBFGS
 
 __all__ = [
     "ADMM",
@@ -40,6 +43,10 @@ __all__ = [
     "SemismoothNewton",
     "Solver",
     "SolverResult",
+    "StreamedADMM",
+    "StreamedLBFGS",
+    "StreamedResult",
+    "StreamedSolver",
     "afford",
     "explain",
     "generalised_errors",

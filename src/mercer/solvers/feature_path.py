@@ -39,23 +39,23 @@ class FeaturePath:
         With explicit features.
     moments : Moments
         Of features and targets.
-    measure, right, fit_intercept
+    measure, factor, fit_intercept
         Those of :class:`NormalEquations`.
     alphas : array-like of float
         Values of λ.
     """
 
     def __init__(
-        self, kernel: Any, moments: Moments, measure: Measure, right: np.ndarray, fit_intercept: bool, alphas: Any
+        self, kernel: Any, moments: Moments, measure: Measure, factor: np.ndarray, fit_intercept: bool, alphas: Any
     ) -> None:
-        self.kernel, self.measure, self.right, self.fit_intercept = kernel, measure, right, fit_intercept
+        self.kernel, self.measure, self.factor, self.fit_intercept = kernel, measure, factor, fit_intercept
         self.alphas = check_alphas(alphas)
         self.n_rows, self.total = moments.n_rows, moments.total
         self.feature_mean = moments.feature_mean if fit_intercept else np.zeros(moments.n_features)
         self.target_mean = moments.target_mean if fit_intercept else np.zeros(moments.n_targets)
         products, cross, squares = moments.products(fit_intercept)
         root = np.sqrt(np.asarray(measure.weights, dtype=float))
-        psi, size, self._turn = np.linalg.svd(root[:, None] * right, full_matrices=len(root) > right.shape[1])
+        psi, size, self._turn = np.linalg.svd(root[:, None] * factor, full_matrices=len(root) > factor.shape[1])
         self._outputs = root[:, None] * psi  # W^½Ψ, (m, m)
         self.tau = np.zeros(len(root))
         self.tau[: len(size)] = size**2
@@ -71,7 +71,7 @@ class FeaturePath:
         check_alpha(self, alpha)
         coordinates = self._coordinates(float(alpha))[:, : len(self._turn)]
         coef = self._vectors @ (coordinates @ self._turn)
-        intercept = self.target_mean - (self.feature_mean @ coef) @ self.right.T
+        intercept = self.target_mean - (self.feature_mean @ coef) @ self.factor.T
         return FeatureFit(float(alpha), coef, intercept, float(self._objective(float(alpha))))
 
     @property

@@ -43,7 +43,7 @@ class FeatureBasis:
         products, _, _ = moments.products(problem.fit_intercept)
         self.mean = moments.feature_mean if problem.fit_intercept else np.zeros(moments.n_features)
         sigma, self.vectors = scipy.linalg.eigh(products, driver="evd", overwrite_a=True, check_finite=False)
-        tau, self.turn = np.linalg.eigh(problem.right.T @ problem.terms.weighted_right)
+        tau, self.turn = np.linalg.eigh(problem.factor.T @ problem.terms.weighted_factor)
         self.sizes = np.maximum(sigma, 0.0)[:, None] * np.maximum(tau, 0.0)
 
     def coordinates(self, coef: np.ndarray) -> np.ndarray:
@@ -56,13 +56,13 @@ class FeatureBasis:
 
     def offset(self, coef: np.ndarray) -> np.ndarray:
         """Return φ̄CRᵀ, what centred features take off predictions."""
-        return self.problem.right @ (coef.T @ self.mean)
+        return self.problem.factor @ (coef.T @ self.mean)
 
     def correction(self, along: np.ndarray, total: np.ndarray, rho: float) -> Correction:
         """Return the ridge step of r from Σ_i s_i φ(x_i) r_i W R and Σ_i s_i r_i."""
         problem = self.problem
         n, alpha = problem.n_rows, problem.alpha
-        centred = along - np.outer(self.mean, total @ problem.terms.weighted_right)
+        centred = along - np.outer(self.mean, total @ problem.terms.weighted_factor)
         N = self.coef(self.coordinates(centred) / (n * (self.sizes + alpha * rho)))
         nu = total / n if problem.fit_intercept else np.zeros_like(total)
         return Correction(N, nu - self.offset(N), nu)

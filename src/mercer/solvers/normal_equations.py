@@ -37,7 +37,7 @@ class NormalEquations:
         With explicit features φ: x ↦ R^D, and numbers for its parameters.
     measure : Measure
         Nodes and weights of the targets, whose columns they are.
-    right : array of shape (m, q), optional
+    factor : array of shape (m, q), optional
         R; the identity by default, for columns that have nothing to do with each other.
     fit_intercept : bool, default=True
         Whether to add b, free at each node.
@@ -54,16 +54,16 @@ class NormalEquations:
     (array([[2.]]), array([1.]))
     """
 
-    def __init__(self, kernel: Any, measure: Measure, right: Any = None, fit_intercept: bool = True) -> None:
+    def __init__(self, kernel: Any, measure: Measure, factor: Any = None, fit_intercept: bool = True) -> None:
         if not getattr(kernel, "explicit", False):
             raise UnsupportedError(
                 f"NormalEquations need a kernel with explicit features; {kernel!r} has none. Approximate it by random "
                 "Fourier features or by Nyström's method, or take ClosedForm."
             )
         self.kernel, self.measure, self.fit_intercept = kernel, measure, bool(fit_intercept)
-        self.right = np.eye(len(measure)) if right is None else np.asarray(right, dtype=float)
-        if self.right.ndim != 2 or self.right.shape[0] != len(measure):
-            raise DataError(f"NormalEquations: right must have shape ({len(measure)}, q); got {self.right.shape}.")
+        self.factor = np.eye(len(measure)) if factor is None else np.asarray(factor, dtype=float)
+        if self.factor.ndim != 2 or self.factor.shape[0] != len(measure):
+            raise DataError(f"NormalEquations: factor must have shape ({len(measure)}, q); got {self.factor.shape}.")
         #: what was added so far; None before the first batch
         self.moments: Moments | None = None
 
@@ -94,7 +94,7 @@ class NormalEquations:
         """Return the normal equations of both sets of rows."""
         if self.kernel != other.kernel or self.fit_intercept != other.fit_intercept:
             raise DataError("NormalEquations: only those with the same features and the same intercept can be merged.")
-        both = NormalEquations(self.kernel, self.measure, self.right, self.fit_intercept)
+        both = NormalEquations(self.kernel, self.measure, self.factor, self.fit_intercept)
         parts = [part.moments for part in (self, other) if part.moments is not None]
         both.moments = parts[0].merge(parts[1]) if len(parts) == 2 else (parts[0].copy() if parts else None)
         return both
@@ -103,7 +103,7 @@ class NormalEquations:
         """Return the fits for one or more values of λ."""
         if self.moments is None:
             raise DataError("NormalEquations: there are no rows in them yet. Call update(batch) or read(rows) first.")
-        return FeaturePath(self.kernel, self.moments, self.measure, self.right, self.fit_intercept, alphas)
+        return FeaturePath(self.kernel, self.moments, self.measure, self.factor, self.fit_intercept, alphas)
 
     def _read(self, batch: Any) -> Batch:
         batch = read_batch(batch, "NormalEquations")

@@ -63,7 +63,7 @@ class StreamedSolver(Solver):
             Asked between steps; once it returns True, the solver looks at the gap and stops.
         """
         self.check(problem)
-        shape = problem.blocks.n_features, problem.right.shape[1]
+        shape = problem.blocks.n_features, problem.factor.shape[1]
         if init is not None and np.shape(init[0]) != shape:
             raise DataError(f"{type(self).__name__}: init must be (C, b) with C of shape {shape}.")
         monitor = Monitor(self, callback, interrupted)

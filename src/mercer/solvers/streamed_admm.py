@@ -18,7 +18,7 @@ from mercer.solvers.streamed import Looks, StreamedResult, StreamedSolver
 __all__ = ["StreamedADMM"]
 
 #: steps before the first look at the gap, and their growth from one look to the next
-FIRST_LOOK, GROWTH = 8, 1.4
+STEPS_BEFORE_A_LOOK, GROWTH = 8, 1.4
 #: bounds of a change of ρ at a look, and changes that are not worth it
 MOST_CHANGE, IDLE = 5.0, 1.6
 
@@ -70,7 +70,7 @@ class StreamedADMM(StreamedSolver):
     def _stream(self, problem: FeatureProblem, init: Any, looks: Looks) -> StreamedResult:
         basis, rho, n_iter = FeatureBasis(problem), self.rho * problem.unit, 0
         states, (along, total) = problem.blocks.map(Start(problem.terms, rho, init))
-        following = FIRST_LOOK
+        following = STEPS_BEFORE_A_LOOK
         while True:
             n_iter += 1
             look = n_iter >= min(following, self.max_iter) or looks.monitor.must_stop()

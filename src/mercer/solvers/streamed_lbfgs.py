@@ -20,7 +20,7 @@ from mercer.solvers.streamed import Looks, StreamedResult, StreamedSolver
 __all__ = ["StreamedLBFGS"]
 
 #: steps in which the best gap has to halve
-STEPS_TO_GIVE_UP = 200
+STEPS_TO_HALVE = 200
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +87,7 @@ class _Run:
         curvature = 1 / problem.unit  # of the loss
         self.scale = 1 / np.sqrt(curvature * self.basis.sizes + problem.alpha)
         self.intercept_scale = 1 / np.sqrt(curvature * np.asarray(problem.measure.weights))
-        self.crawls = Stagnation(STEPS_TO_GIVE_UP)
+        self.crawls = Stagnation(STEPS_TO_HALVE)
         self.seen: Any = None
 
     def start(self, init: Any) -> np.ndarray:
@@ -113,7 +113,7 @@ class _Run:
         if not self.problem.fit_intercept:
             return value, (self.scale * self.basis.coordinates(gradient)).ravel()
         # b moves with C, as features are less their mean
-        gradient = gradient - np.outer(self.basis.mean, slope @ self.problem.right)
+        gradient = gradient - np.outer(self.basis.mean, slope @ self.problem.factor)
         inner = self.scale * self.basis.coordinates(gradient)
         return value, np.concatenate([inner.ravel(), self.intercept_scale * slope])
 
