@@ -187,7 +187,9 @@ def measured(name: str, n: int, n_features: int, single: bool = False, *target: 
     if done.returncode:
         return {"work": name, "n": n, "features": n_features, "failed": done.stderr.strip().splitlines()[-1]}
     row = {"work": name, "n": n, "features": n_features, "single": single, "target": target} | json.loads(done.stdout)
-    print(" ".join(f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in row.items()))
+    print(
+        " ".join(f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in row.items())
+    )
     return row
 
 

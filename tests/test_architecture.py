@@ -19,7 +19,16 @@ SOURCE = Path(mercer.__file__).parent
 TIERS = {
     "core": [
         *("_params", "_state", "exceptions", "backend", "linalg", "measures"),
-        *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function", "rows"),
+        *(
+            "kernels",
+            "losses",
+            "operator_valued",
+            "features",
+            "interpolation",
+            "magnitudes",
+            "quantile_function",
+            "rows",
+        ),
     ],
     "solving": ["problems", "solvers"],
     "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],

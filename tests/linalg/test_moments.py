@@ -64,7 +64,9 @@ def test_an_offset_costs_no_digits():
     for rows in np.split(np.arange(400), 8):
         moments.update(features[rows] + 1e6, targets[rows] + 1e6, weight[rows])
     _, scatter = reference(features, targets, weight)
-    np.testing.assert_allclose(moments.scatter, scatter, rtol=1e-7, atol=1e-6)  # sums of squares of 1e14 would have 1e-2
+    np.testing.assert_allclose(
+        moments.scatter, scatter, rtol=1e-7, atol=1e-6
+    )  # sums of squares of 1e14 would have 1e-2
 
 
 def test_single_precision_adds_up_in_double():

@@ -55,7 +55,9 @@ class ParquetRows(Rows):
             source = self._open(file)
             missing = [name for name in columns if name not in source.schema_arrow.names]
             if missing:
-                raise DataError(f"ParquetRows: {file} has no column {missing[0]!r}; it has {source.schema_arrow.names}.")
+                raise DataError(
+                    f"ParquetRows: {file} has no column {missing[0]!r}; it has {source.schema_arrow.names}."
+                )
             for part in source.iter_batches(batch_size=self.batch_size, columns=columns):
                 if not part.num_rows:
                     continue
@@ -67,7 +69,9 @@ class ParquetRows(Rows):
         columns = [part.column(name).to_numpy(zero_copy_only=False) for name in names]
         for name, column in zip(names, columns, strict=True):
             if column.dtype.kind not in "fiub":
-                raise DataError(f"ParquetRows: column {name!r} of {file} holds {part.schema.field(name).type}, no numbers.")
+                raise DataError(
+                    f"ParquetRows: column {name!r} of {file} holds {part.schema.field(name).type}, no numbers."
+                )
         return np.column_stack(columns)
 
     def _open(self, file: Path) -> Any:

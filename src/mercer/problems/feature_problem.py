@@ -254,7 +254,7 @@ class FeatureProblem:
         coef : array of shape (D, q), optional
             C of another model than h_A: any gives a bound.
         b : array of shape (m,), optional
-            The intercept, or one near the best.
+            The intercept, or one near the best; of norms that are not smooth, whose best one is dear, as it is.
         accuracy : float, optional
             How far above the minimum the best intercept may leave the objective.
         given : bool, default=False
@@ -266,7 +266,8 @@ class FeatureProblem:
         coef = own if coef is None else coef
         seen, _ = self.blocks.map(work.Predict(self.terms, coef), sized)
         half_norm = self.alpha / 2 * float(np.vdot(coef, coef))
-        if not given and self.fit_intercept:
+        dear = b is not None and not (self.loss.pointwise or self.loss.smooth) and len(self.measure) > 1
+        if self.fit_intercept and not (given or dear):
             start = self.null_model[1] if b is None else b
             b = self._best(seen, start, NEGLIGIBLE * abs(dual) if accuracy is None else accuracy)
         b = np.zeros(len(self.measure)) if b is None else b

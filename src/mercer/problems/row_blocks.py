@@ -143,11 +143,18 @@ def work_on(blocks: Iterator[Block], work: Work, states: list | None) -> tuple[l
         if states is not None and index >= len(states):
             raise DataError(f"Block {index} was not there in earlier passes: every pass must give the same batches.")
         state = None if states is None else states[index]
+        kept = state[0] if isinstance(state, tuple) else state
+        if kept is not None and len(kept) != len(block.Y):
+            raise DataError(
+                f"Block {index} has {len(block.Y)} rows, and it had {len(kept)}: every pass must give the same batches."
+            )
         state, parts = work(block, state)
         after.append(state)
         sums = add(sums, parts)
     if states is not None and len(after) != len(states):
-        raise DataError(f"This pass had {len(after)} blocks and earlier ones {len(states)}: batches must stay the same.")
+        raise DataError(
+            f"This pass had {len(after)} blocks and earlier ones {len(states)}: batches must stay the same."
+        )
     return after, sums
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.problems import FeatureProblem, FeatureView
+from mercer.problems import Certificate, FeatureProblem, FeatureView
 from mercer.problems.block_work import Dual
 from mercer.solvers.base import Callback, Interrupted, Monitor, Solver, SolverResult
 
@@ -71,7 +71,7 @@ class StreamedSolver(Solver):
             looks, zeros = Looks(self, problem, monitor), np.zeros(problem.shape[1])
             states, _ = problem.blocks.map(_Zeros(problem.shape[1]), features=False)
             b = problem.null_model[1] if problem.fit_intercept else zeros
-            looks.keep(problem.view(problem.feasible(states), np.zeros(shape), b, given=True))
+            looks.keep(FeatureView(Certificate(0.0, 0.0, 0.0, b), np.zeros(shape), b, problem.feasible(states)))
             return looks.result(0)
         problem = problem.stored(self.memory)
         return self._stream(problem, init, Looks(self, problem, monitor))
@@ -79,7 +79,9 @@ class StreamedSolver(Solver):
     def check(self, problem: Any) -> None:
         """Refuse a problem that the algorithm does not solve, with one that does."""
         if not isinstance(problem, FeatureProblem):
-            raise self.refuse(f"got {type(problem).__name__}", "For a DualProblem use ADMM or another solver in memory.")
+            raise self.refuse(
+                f"got {type(problem).__name__}", "For a DualProblem use ADMM or another solver in memory."
+            )
 
     def _solve(self, problem: Any, init: Any, monitor: Monitor) -> SolverResult:
         raise NotImplementedError  # solve is our own
@@ -116,8 +118,10 @@ class Looks:
     @property
     def accuracy(self) -> float:
         """How far above its minimum an intercept may leave the objective."""
-        return 0.02 * self.solver.tol * abs(self.problem.null_model[0]) if self.best is None else (
-            0.05 * self.solver.tol * abs(self.best.certificate.dual)
+        return (
+            0.02 * self.solver.tol * abs(self.problem.null_model[0])
+            if self.best is None
+            else (0.05 * self.solver.tol * abs(self.best.certificate.dual))
         )
 
     def result(self, n_iter: int, status: str | None = None) -> StreamedResult:

@@ -102,7 +102,6 @@ def balance(apart: float, moved: float, size: float, multiplier: float) -> float
     return 1.0 if 1 / IDLE < ratio < IDLE else min(max(ratio, 1 / MOST_CHANGE), MOST_CHANGE)
 
 
-
 @dataclass(frozen=True)
 class Start:
     """T = A − U/ρ of a model: a fixed point where it is optimal; zeros without one."""

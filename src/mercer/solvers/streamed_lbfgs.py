@@ -20,7 +20,7 @@ from mercer.solvers.streamed import Looks, StreamedResult, StreamedSolver
 __all__ = ["StreamedLBFGS"]
 
 #: steps in which the best gap has to halve
-STEPS_TO_HALVE = 200
+STEPS_THAT_HALVE_IT = 200
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +87,7 @@ class _Run:
         curvature = 1 / problem.unit  # of the loss
         self.scale = 1 / np.sqrt(curvature * self.basis.sizes + problem.alpha)
         self.intercept_scale = 1 / np.sqrt(curvature * np.asarray(problem.measure.weights))
-        self.crawls = Stagnation(STEPS_TO_HALVE)
+        self.crawls = Stagnation(STEPS_THAT_HALVE_IT)
         self.seen: Any = None
 
     def start(self, init: Any) -> np.ndarray:
