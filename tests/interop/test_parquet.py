@@ -35,12 +35,12 @@ def test_files_of_a_directory_are_read_in_order(files):
 
 
 def test_errors_name_the_file_and_the_column(files):
-    with pytest.raises(DataError, match="a.parquet has no column 'w'"):
+    with pytest.raises(DataError, match=r"a.parquet has no column 'w'"):
         list(ParquetRows(files, ["w"], "y"))
-    with pytest.raises(DataError, match="column 'name' of .*a.parquet holds string"):
+    with pytest.raises(DataError, match=r"column 'name' of .*a.parquet holds string"):
         list(ParquetRows(files, ["name"], "y"))
     (files / "c.parquet").write_text("no table")
-    with pytest.raises(DataError, match="c.parquet cannot be read"):
+    with pytest.raises(DataError, match=r"c.parquet cannot be read"):
         ParquetRows(files, ["x"], "y")
     with pytest.raises(DataError, match="no Parquet files"):
         ParquetRows([], ["x"], "y")

@@ -53,7 +53,8 @@ def test_what_was_added_can_be_taken_back():
     np.testing.assert_allclose(moments.mean, before.mean, atol=1e-14)
     np.testing.assert_allclose(moments.scatter, before.scatter, atol=1e-12)
     moments.downdate(features, targets, weight)
-    assert (moments.n_rows, moments.total) == (0, 0.0) and not moments.scatter.any()
+    assert (moments.n_rows, moments.total) == (0, 0.0)
+    assert not moments.scatter.any()
     with pytest.raises(DataError, match="never added"):
         before.downdate(*data(60))
 
@@ -70,7 +71,7 @@ def test_an_offset_costs_no_digits():
 
 
 def test_single_precision_adds_up_in_double():
-    features, targets, weight = data(3000)
+    features, targets, _weight = data(3000)
     moments = Moments(3, 2)
     for rows in np.split(np.arange(3000), 30):
         moments.update(features[rows].astype(np.float32), targets[rows], None)

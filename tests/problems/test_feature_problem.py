@@ -106,7 +106,8 @@ def test_blocks_do_not_matter_and_features_may_be_kept():
     C, b = np.ones((D, 2)), np.ones(M)
     assert small.value(C, b) == pytest.approx(problem.value(C, b), rel=1e-13)
     kept = small.stored(8 * N * D)
-    assert isinstance(kept.blocks, StoredBlocks) and small.stored(8 * N * D - 1) is small
+    assert isinstance(kept.blocks, StoredBlocks)
+    assert small.stored(8 * N * D - 1) is small
     assert kept.value(C, b) == small.value(C, b)
     np.testing.assert_allclose(kept.moments.scatter, problem.moments.scatter, atol=1e-11)
 
@@ -169,6 +170,7 @@ def test_a_bracketed_minimum_of_kinks_and_of_curves():
     rough = bracketed_minimum(slope, np.zeros(1), 1.0, np.ones(1), 1e-2)
     few = len(calls)
     exact = bracketed_minimum(slope, np.zeros(1), 1.0, np.ones(1), 0.0)
-    assert exact[0] == pytest.approx(np.log(3), abs=1e-13) and len(calls) - few > few
+    assert exact[0] == pytest.approx(np.log(3), abs=1e-13)
+    assert len(calls) - few > few
     value = np.exp(rough) - 3 * rough - (3 - 3 * np.log(3))
     assert 0 <= value[0] <= 1e-2

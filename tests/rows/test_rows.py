@@ -53,7 +53,9 @@ def test_single_precision_stays_and_integers_become_floats():
 def test_mapped_rows_are_functions_of_batches():
     rows = ArrayRows(X, Y, S, batch_size=3).mapped(lambda X, Y: (X[:, :1] / 2, -Y))
     back = joined(rows)
-    assert np.array_equal(back[0], X[:, :1] / 2) and np.array_equal(back[1], -Y[:, None]) and np.array_equal(back[2], S)
+    assert np.array_equal(back[0], X[:, :1] / 2)
+    assert np.array_equal(back[1], -Y[:, None])
+    assert np.array_equal(back[2], S)
 
 
 GOOD = (X, Y)
@@ -102,7 +104,7 @@ def test_a_reader_that_fails_says_where():
         yield GOOD
         raise OSError("the disk is gone")
 
-    with pytest.raises(DataError, match="batch 1 .after 7 rows. could not be read: the disk is gone"):
+    with pytest.raises(DataError, match=r"batch 1 .after 7 rows. could not be read: the disk is gone"):
         list(StreamRows(stream))
 
 

@@ -22,7 +22,16 @@ from mercer.losses import (
 from mercer.measures import Measure
 from mercer.problems import DualProblem, FeatureProblem
 from mercer.rows import ArrayRows, StreamRows
-from mercer.solvers import ADMM, ClosedForm, NormalEquations, RidgePath, SemismoothNewton, StreamedADMM, StreamedLBFGS
+from mercer.solvers import (
+    ADMM,
+    ClosedForm,
+    NormalEquations,
+    RidgePath,
+    SemismoothNewton,
+    StreamedADMM,
+    StreamedLBFGS,
+    StreamedNewton,
+)
 
 N, D, M = 120, 10, 3
 RNG = np.random.default_rng(0)
@@ -54,7 +63,8 @@ def holes():
 
 
 def close(result, reference, tol):
-    assert result.converged and result.relative_gap <= tol, result.message
+    assert result.converged, result.message
+    assert result.relative_gap <= tol
     least = reference.objective - reference.gap
     assert least - 1e-12 <= result.objective <= reference.objective + tol * abs(reference.objective)
 
@@ -74,6 +84,16 @@ def test_lbfgs_agrees_with_the_solvers_in_memory(loss, intercept):
     result = StreamedLBFGS(tol=1e-6).solve(streamed(loss, intercept=intercept))
     close(result, reference, 1e-6)
     assert result.n_iter <= 100
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("targets", [Y, holes()], ids=["complete", "missing"])
+@pytest.mark.parametrize("loss", [Pinball(), MoreauPinball()], ids=repr)
+def test_newton_steps_reach_small_gaps(loss, targets, intercept):
+    reference = SemismoothNewton(tol=1e-8).solve(in_memory(loss, targets, intercept=intercept))
+    result = StreamedNewton(tol=1e-7).solve(streamed(loss, targets, intercept=intercept))
+    close(result, reference, 1e-7)
+    assert result.n_iter <= 200
 
 
 def test_missing_entries_and_labels():
@@ -122,7 +142,8 @@ def test_a_model_to_start_from_saves_steps(solver):
     problem = streamed(Huber())
     first = solver.solve(problem)
     again = solver.solve(problem, init=(first.coef, first.intercept))
-    assert again.converged and again.n_iter <= first.n_iter
+    assert again.converged
+    assert again.n_iter <= first.n_iter
     with pytest.raises(DataError, match="init must be"):
         solver.solve(problem, init=(first.coef[:, :1], first.intercept))
 
@@ -136,10 +157,12 @@ def test_single_precision_features_are_certified_in_double():
 
 def test_a_perfect_intercept_and_a_stop():
     result = StreamedADMM().solve(streamed(Pinball(), np.full(Y.shape, 3.0)))
-    assert result.converged and not result.coef.any()
+    assert result.converged
+    assert not result.coef.any()
     np.testing.assert_allclose(result.intercept, 3.0)
     stopped = StreamedADMM(tol=1e-9).solve(streamed(Pinball()), interrupted=lambda: True)
-    assert stopped.status == "stopped" and np.isfinite(stopped.gap)
+    assert stopped.status == "stopped"
+    assert np.isfinite(stopped.gap)
     assert StreamedADMM(tol=1e-9, max_iter=12).solve(streamed(Pinball())).status == "max_iter"
     seen = []
     StreamedADMM(tol=1e-9).solve(streamed(Pinball()), callback=lambda n, certificate: seen.append(n) or len(seen) == 2)
@@ -151,6 +174,8 @@ def test_refusals_name_what_to_use():
         StreamedLBFGS().solve(streamed(Pinball()))
     with pytest.raises(UnsupportedError, match="DualProblem"):
         StreamedADMM().solve(in_memory(Pinball()))
+    with pytest.raises(UnsupportedError, match="quadratic on a box"):
+        StreamedNewton().solve(streamed(EpsilonInsensitive()))
     with pytest.raises(MercerError, match="memory"):
         StreamedADMM(memory=-1)
 

@@ -137,5 +137,6 @@ class Moments:
     def _check(self, n_features: int, n_targets: int) -> None:
         if (n_features, n_targets) != (self.n_features, self.n_targets):
             raise DataError(
-                f"Moments: of {self.n_features} features and {self.n_targets} targets; got {n_features} and {n_targets}."
+                f"Moments: they are of {self.n_features} features and {self.n_targets} targets; got {n_features} and "
+                f"{n_targets}."
             )

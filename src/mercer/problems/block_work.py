@@ -18,8 +18,20 @@ from mercer.problems.rounding import Rounding
 from mercer.problems.row_blocks import Block
 
 __all__ = [
-    *("Along", "Dual", "Gather", "Predict", "Representers", "Risk", "RiskSlope", "Roundings", "Shifted", "Shrunk"),
-    *("Sizes", "Slope", "Squares", "Survey"),
+    "Along",
+    "Dual",
+    "Gather",
+    "Predict",
+    "Representers",
+    "Risk",
+    "RiskSlope",
+    "Roundings",
+    "Shifted",
+    "Shrunk",
+    "Sizes",
+    "Slope",
+    "Squares",
+    "Survey",
 ]
 
 
@@ -36,7 +48,7 @@ class Sum(NamedTuple):
 
     value: Moments
 
-    def __add__(self, other: Any) -> Sum:  # type: ignore[override]
+    def __add__(self, other: Any) -> Sum:
         return Sum(self.value.merge(other.value))
 
 

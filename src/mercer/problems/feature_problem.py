@@ -119,13 +119,19 @@ class FeatureProblem:
 
     @property
     def n_rows(self) -> int:
-        """n."""
+        """N."""
         return self.terms.n_rows
 
     @property
     def shape(self) -> tuple[int, int]:
         """Shape (n, m) of the dual array, which is kept in blocks."""
         return self.n_rows, len(self.measure)
+
+    @property
+    def boxed(self) -> bool:
+        """Whether the conjugate of the loss is a quadratic on a bounded box."""
+        box = self.loss.box(np.zeros((1, len(self.measure))), self.measure)
+        return box is not None and bool(np.all(np.isfinite(box.upper - box.lower)))
 
     def with_alpha(self, alpha: float) -> FeatureProblem:
         """Return the same problem with another λ; moments and sizes are shared."""
@@ -159,7 +165,7 @@ class FeatureProblem:
     def trivial(self) -> bool:
         """Whether that model fits perfectly, so that it is optimal."""
         residual = math.sqrt(self._null_sizes[0] / (self.n_rows * self.measure.total))
-        return self.null_model[0] == 0 or residual <= 8 * np.finfo(float).eps * self._size
+        return bool(self.null_model[0] == 0 or residual <= 8 * np.finfo(float).eps * self._size)
 
     @property
     def unit(self) -> float:

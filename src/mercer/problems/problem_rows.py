@@ -128,7 +128,11 @@ class ProblemRows:
     def sum_along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i."""
         weighted = self.sample_weight[:, None] * array
-        return sum(features.T @ weighted[rows] for rows, features in self._chunks())  # type: ignore[return-value]
+        return sum(features.T @ weighted[rows] for rows, features in self._chunks())
+
+    def taken(self, index: np.ndarray) -> np.ndarray:
+        """Return the features of some rows."""
+        return np.asarray(self._features)[index].astype(self._dtype, copy=False)
 
     def _chunks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield features in the precision at hand: all at once, or in parts that stay in cache where they are cast."""

@@ -59,7 +59,7 @@ class RowBlocks(ABC):
         """
 
     def stored(self, n_rows: int, limit: int | None = None) -> RowBlocks:
-        """Return blocks that keep their features where those of so many rows fit ``limit`` bytes, the budget by default."""
+        """Return blocks that keep their features where those of ``n_rows`` fit the limit, the budget by default."""
         return self
 
 

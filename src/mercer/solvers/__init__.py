@@ -24,6 +24,7 @@ from mercer.solvers.semismooth_newton import SemismoothNewton
 from mercer.solvers.streamed import StreamedResult, StreamedSolver
 from mercer.solvers.streamed_admm import StreamedADMM
 from mercer.solvers.streamed_lbfgs import StreamedLBFGS
+from mercer.solvers.streamed_newton import StreamedNewton
 
 __all__ = [
     "ADMM",
@@ -45,6 +46,7 @@ __all__ = [
     "SolverResult",
     "StreamedADMM",
     "StreamedLBFGS",
+    "StreamedNewton",
     "StreamedResult",
     "StreamedSolver",
     "afford",

@@ -28,9 +28,9 @@ class StreamedADMM(StreamedSolver):
     """Alternate the prox of the conjugate loss on blocks of rows and a ridge step of the size of the features.
 
     With T the running array, one step is z = prox_{g/ρ}(T), α = ridge(2z − T), T ← T + relaxation·(α − z), where g is
-    the conjugate loss. T lives with its rows, two numbers a row and node at most; a ridge step needs Σ_i s_i φ(x_i) r_i
-    and gives D × q numbers. Features are kept between steps where they fit into ``memory``, else made anew. The workhorse for
-    losses with kinks and large n; for the square loss take :class:`NormalEquations`, for smooth ones
+    the conjugate loss. T lives with its rows, one number a row and node; a ridge step needs Σ_i s_i φ(x_i) r_i W R and
+    gives D × q numbers. Features are kept between steps where they fit into ``memory``, else made anew. The workhorse
+    for losses with kinks and large n; for the square loss take :class:`NormalEquations`, for smooth ones
     :class:`StreamedLBFGS`. :class:`ADMM` is the same in memory.
 
     Parameters
