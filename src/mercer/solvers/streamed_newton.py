@@ -26,8 +26,8 @@ MOST_COORDINATES = 4000
 HAND_OVER, SWEEPS = 1e-2, 40
 #: first κ in units of typical residual over typical dual variable, and its factor between proximal points
 KAPPA, FALL = 0.03, 0.25
-#: Newton decrement at which a proximal point is exact enough, as a share of tol times the objective
-EXACT, INNER_STEPS, HALVINGS = 0.02, 30, 25
+#: effect on the gap at which a proximal point is exact enough, as a share of tol times the objective
+EXACT, INNER_STEPS, HALVINGS = 0.1, 30, 25
 #: Newton steps in which the gap has to halve
 STEPS_FOR_A_HALF = 100
 
@@ -85,8 +85,8 @@ class StreamedNewton(StreamedSolver):
                 n_iter += 1
                 if moved is None or looks.monitor.must_stop():
                     break
-                point, decrement = moved
-                if decrement <= EXACT * self.tol * abs(point.value) or n_iter >= self.max_iter:
+                point = moved
+                if inexactness(problem, point) <= EXACT * self.tol * abs(point.value) or n_iter >= self.max_iter:
                     break
             coef, b = point.coef, point.b
             states, _ = problem.blocks.map(Maximiser(problem.terms, kappa, coef, b), states)
@@ -124,7 +124,17 @@ def evaluate(problem: FeatureProblem, centres: list, kappa: float, coef: np.ndar
     return Point(coef, b, share * value + half_norm, gradient, hessian)
 
 
-def newton_step(problem: FeatureProblem, centres: list, kappa: float, point: Point) -> tuple[Point, float] | None:
+def inexactness(problem: FeatureProblem, point: Point) -> float:
+    """Return what the gradient adds to the gap: (λ/2)‖C − C_A‖², and nearly as much for the repair of sums."""
+    size = point.coef.size
+    moments = problem.moments
+    square = float(np.trace(moments.products(False)[0]))  # mean square of the lengths of features
+    of_sums = point.gradient[size:] @ problem.factor if problem.fit_intercept else np.zeros(1)
+    inner = point.gradient[:size]
+    return (float(inner @ inner) + square * float(of_sums @ of_sums)) / (2 * problem.alpha)
+
+
+def newton_step(problem: FeatureProblem, centres: list, kappa: float, point: Point) -> Point | None:
     """Take a Newton step, shorter where the value does not fall; None where rounding leaves none."""
     solve = positive_solver(point.hessian + np.tril(point.hessian, -1).T, 0.0)
     step = -solve(point.gradient)
@@ -137,7 +147,7 @@ def newton_step(problem: FeatureProblem, centres: list, kappa: float, point: Poi
         b = point.b + length * step[size:] if problem.fit_intercept else point.b
         new = evaluate(problem, centres, kappa, coef, b)
         if new.value <= point.value + 1e-4 * length * slope:
-            return new, -slope / 2
+            return new
         if -slope <= 1e-14 * abs(point.value):  # the value does not see it
             return None
         length /= 2
