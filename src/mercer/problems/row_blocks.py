@@ -19,6 +19,10 @@ __all__ = ["Block", "LocalBlocks", "RowBlocks", "StoredBlocks"]
 Work = Callable[["Block", Any], tuple[Any, tuple]]
 
 
+#: blocks that the memory budget has room for at least: making features takes several of their size
+SHARE_OF_A_BLOCK = 16
+
+
 class Block(NamedTuple):
     """Some rows: their features (n, D), targets (n, m) or (n, 1), and weights, None where all are 1."""
 
@@ -86,6 +90,7 @@ class LocalBlocks(RowBlocks):
         first = next(iter(rows))
         probe = np.asarray(kernel.features(first.X[:1]))
         self._shape = int(probe.shape[1]), int(probe.dtype.itemsize)
+        block_bytes = min(block_bytes, memory_budget() // SHARE_OF_A_BLOCK)
         self._block_rows = max(1, block_bytes // (self._shape[0] * self._shape[1]))
 
     @property
