@@ -7,6 +7,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
 from mercer.linalg.conjugate_gradient import conjugate_gradient
+from mercer.linalg.directed_factor import DirectedFactor, lift
 from mercer.linalg.eigen import Eigen, congruence, eigh, eigh_fits, norm2, scaled, solve
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
@@ -17,7 +18,7 @@ from mercer.linalg.operator_gram import FastProducts, FeatureGram, OperatorGram,
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
-from mercer.linalg.pivoted_cholesky import PivotedFactor, pivoted_cholesky, pivoted_factor
+from mercer.linalg.pivoted_cholesky import PivotedFactor, leading_pivots, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
 from mercer.linalg.right_factor import right_factor
 from mercer.linalg.spectral import Spectral
@@ -36,6 +37,8 @@ __all__ = [
     "Kronecker",
     "LinearOperator",
     "LowRank",
+    "DirectedFactor",
+    "lift",
     "Moments",
     "OperatorGram",
     "FastProducts",
@@ -57,6 +60,7 @@ __all__ = [
     "norm2",
     "pivoted_cholesky",
     "pivoted_factor",
+    "leading_pivots",
     "positive_solver",
     "right_factor",
     "scaled",

@@ -175,7 +175,9 @@ def norm2(operator: LinearOperator, steps: int = 60) -> float:
 
 @norm2.register
 def _(operator: LowRank, steps: int = 60) -> float:
-    return norm2(Dense(operator.factor.T @ operator.factor), steps)
+    factor = operator.factor
+    wide = factor.shape[1] > factor.shape[0]
+    return norm2(Dense(factor @ factor.T if wide else factor.T @ factor), steps)
 
 
 def _lanczos(operator: LinearOperator, steps: int) -> float:
@@ -243,6 +245,8 @@ def solve(operator: LinearOperator, shift: float, rhs: Any) -> Any:
 @solve.register
 def _(operator: LowRank, shift: float, rhs: Any) -> Any:
     factor = operator.factor
+    if factor.shape[1] > factor.shape[0]:
+        return solve(Dense(operator.to_dense()), shift, rhs)
     xp = namespace(factor)
     small = factor.T @ factor + shift * xp.eye(factor.shape[1], dtype=factor.dtype, device=backend.device(factor))
     return (rhs - factor @ backend.cholesky_solve(small, factor.T @ rhs)) / shift

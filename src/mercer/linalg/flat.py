@@ -12,7 +12,7 @@ from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2, require_eigh, scaled, solve
 from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.memory import memory_budget
-from mercer.linalg.operators import PSD, Dense, LinearOperator
+from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.thin_features import FlatFeatures, ThinFeatures
 
@@ -118,10 +118,16 @@ class FlatGram(Gram):
     def costs(self) -> Costs:
         size = float(self.shape[0])
         entry = GATHERED if isinstance(self._operator, Dense) else np.inf
-        return Costs(self._operator.product_cost, size**3 / 3 if self.direct else np.inf, 9 * size**3, entry)
+        solve_cost = size**3 / 3 if self.direct else np.inf
+        if isinstance(self._operator, LowRank):  # by the small matrix FᵀF + t
+            rank = min(self._operator.rank, size)
+            solve_cost = min(solve_cost, (size + rank) * rank**2)
+        return Costs(self._operator.product_cost, solve_cost, 9 * size**3, entry)
 
     @property
     def direct(self) -> bool:
+        if isinstance(self._operator, LowRank):
+            return CHOLESKY_COPIES * 8 * min(self._operator.rank, self.shape[0]) ** 2 <= memory_budget()
         return CHOLESKY_COPIES * self.dense_bytes <= memory_budget()
 
     def stored(self, limit: int | None = None) -> Gram:

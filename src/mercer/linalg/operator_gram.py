@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.backend import namespace, require_numpy
 from mercer.exceptions import DataError
+from mercer.linalg.directed_factor import DirectedFactor
 from mercer.linalg.eigen import congruence
 from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Gram
@@ -76,8 +77,8 @@ class FeatureGram(FlatGram):
 
     Parameters
     ----------
-    features : array of shape (n, m, D)
-        Φ(x_i), for which h(x) = Φ(x)w with w ∈ R^D.
+    features : array of shape (n, m, D), or DirectedFactor
+        Φ(x_i), for which h(x) = Φ(x)w with w ∈ R^D; or the factor with what it is made of.
 
     Examples
     --------
@@ -88,6 +89,10 @@ class FeatureGram(FlatGram):
     """
 
     def __init__(self, features: Any) -> None:
+        if isinstance(features, DirectedFactor):
+            m = features.directions.shape[2]
+            super().__init__(features, (len(features.features), m))
+            return
         if features.ndim != 3:
             raise DataError(f"FeatureGram: features must have shape (n, m, D); got {tuple(features.shape)}.")
         n, m, size = features.shape

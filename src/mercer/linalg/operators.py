@@ -189,6 +189,11 @@ class LowRank(LinearOperator):
         self.factor = factor
 
     @property
+    def rank(self) -> int:
+        """Columns of the factor."""
+        return int(self.factor.shape[1])
+
+    @property
     def shape(self):
         return (self.factor.shape[0], self.factor.shape[0])
 

@@ -12,7 +12,14 @@ from mercer.exceptions import DataError
 from mercer.linalg.announcement import PIVOTED_WORK, announce
 from mercer.linalg.memory import memory_budget
 
-__all__ = ["FACTOR_COPIES", "PivotedFactor", "estimated_rank", "pivoted_cholesky", "pivoted_factor"]
+__all__ = [
+    "FACTOR_COPIES",
+    "PivotedFactor",
+    "estimated_rank",
+    "leading_pivots",
+    "pivoted_cholesky",
+    "pivoted_factor",
+]
 
 #: columns after which one first asks how many it will take, and once more at each doubling
 FIRST_LOOK = 64
@@ -95,6 +102,24 @@ def estimated_rank(operator: Any, tolerance: float) -> float:
     while work.rank < limit and not work.done(tolerance):
         work.step(limit)
     return float(work.rank) if work.done(tolerance) else work.ranks_ahead(tolerance)
+
+
+def leading_pivots(operator: Any, size: int) -> np.ndarray:
+    """Return the first pivots of :func:`pivoted_cholesky`, fewer than ``size`` where these leave rounding only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg import Dense
+    >>> leading_pivots(Dense(np.diag([1.0, 3.0, 2.0])), 2)
+    array([1, 2])
+    """
+    work = _Factorisation(operator)
+    limit = min(size, len(work.residual))
+    announce("pivoted Cholesky factorisation", operator, PIVOTED_WORK * len(work.residual) * limit**2)
+    while work.rank < limit and not work.done(0.0):
+        work.step(limit)
+    return np.array(work.pivots, dtype=int)
 
 
 class _Factorisation:

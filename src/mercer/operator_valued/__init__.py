@@ -10,7 +10,12 @@ from mercer.operator_valued.decomposable import BoundDecomposable, Decomposable
 from mercer.operator_valued.expansion import FeatureExpansion, KernelExpansion, ScatteredExpansion
 from mercer.operator_valued.fields import CurlFree, DivergenceFree, RadialField
 from mercer.operator_valued.helmholtz import Helmholtz
-from mercer.operator_valued.matrix_valued import BoundMatrixKernel, MatrixExpansion, MatrixValuedKernel
+from mercer.operator_valued.matrix_valued import (
+    BoundMatrixKernel,
+    MatrixExpansion,
+    MatrixValuedKernel,
+    VectorFeatureExpansion,
+)
 from mercer.operator_valued.pairs import BoundPairs
 from mercer.operator_valued.representers import (
     BasisRepresenters,
@@ -51,6 +56,7 @@ __all__ = [
     "FeatureExpansion",
     "ScatteredExpansion",
     "MatrixExpansion",
+    "VectorFeatureExpansion",
     "SumExpansion",
     "Representers",
     "NodeRepresenters",

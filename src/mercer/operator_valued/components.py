@@ -11,7 +11,7 @@ from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError
 from mercer.measures import Measure
 
-__all__ = ["check_output_matrix", "component_measure", "leading_components"]
+__all__ = ["check_output_matrix", "component_measure", "leading_components", "positive_root"]
 
 
 def component_measure(nodes: Measure, n_components: int) -> Measure:
@@ -58,6 +58,21 @@ def check_output_matrix(owner: object, matrix: Any, n_components: int | None = N
             f"{values[0]:.3g} to {values[-1]:.3g}. A covariance matrix of the outputs is a natural choice."
         )
     return A
+
+
+def positive_root(matrix: np.ndarray) -> np.ndarray:
+    """Return G of shape (p, r) with GGᵀ = A, r the rank of A up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> positive_root(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[2.],
+           [0.]])
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 10 * len(matrix) * np.finfo(float).eps * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
 
 
 def leading_components(Y: np.ndarray, rank: int) -> np.ndarray:

@@ -13,12 +13,12 @@ import numpy as np
 from mercer.backend import namespace, to_numpy
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import ColumnLayout, Kernel
-from mercer.linalg import FastProducts, Gram, OperatorGram
+from mercer.linalg import FastProducts, FeatureGram, Gram, OperatorGram
 from mercer.linalg.memory import BLOCK_BYTES, PAIR_BLOCK
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, Expansion, OperatorValuedKernel, combinations
 
-__all__ = ["BoundMatrixKernel", "MatrixExpansion", "MatrixValuedKernel"]
+__all__ = ["BoundMatrixKernel", "MatrixExpansion", "MatrixValuedKernel", "VectorFeatureExpansion"]
 
 
 class MatrixValuedKernel(OperatorValuedKernel):
@@ -111,6 +111,37 @@ class MatrixValuedKernel(OperatorValuedKernel):
             "Helmholtz have, and those of their sums and multiples by numbers."
         )
 
+    @property
+    def explicit(self) -> bool:
+        """Whether K(x, z) = Φ(x)Φ(z)ᵀ with finitely many features that are known, see :meth:`features`."""
+        return False
+
+    def features(self, X: Any) -> Any:
+        """Return Φ(x_i) of shape (len(X), p, r), where the kernel is explicit."""
+        raise UnsupportedError(
+            f"{self!r} has no features that are known. RandomFourier and Nystroem of mercer.features bind it to such."
+        )
+
+    def feature_gram(self, X: Any) -> Gram:
+        """Return the Gram operator as a product of thin factors, where the kernel is explicit."""
+        return FeatureGram(self.features(X))
+
+    def forward(self, X: Any, coef: Any) -> Any:
+        """Return h(x_i) = Φ(x_i)w, shape (len(X), p), some rows at a time, where the kernel is explicit."""
+        step = max(1, BLOCK_BYTES // (8 * max(len(coef), 1)))
+        parts = [self.features(X[start : start + step]) @ coef for start in range(0, len(X), step)]
+        return np.concatenate(parts) if parts else self.features(X) @ coef
+
+    def adjoint(self, X: Any, array: Any) -> Any:
+        """Return Σ_i Φ(x_i)ᵀa_i, shape (r,), the adjoint of :meth:`forward`."""
+        step = max(1, BLOCK_BYTES // (8 * max(array.shape[1], 1)))
+        starts = range(0, len(X), step)
+        return sum(np.einsum("iar,ia->r", self.features(X[k : k + step]), array[k : k + step]) for k in starts)
+
+    def expansion(self, X: Any, coef: Any) -> Expansion:
+        """Return Σ_i K(·, x_i)c_i as a function without training rows, where the kernel is explicit."""
+        return VectorFeatureExpansion(self, self.adjoint(X, coef), coef.shape[1])
+
     def require_outputs(self, X: Any, n_outputs: int) -> None:
         """Refuse inputs or numbers of outputs p that the kernel is not meant for."""
 
@@ -161,6 +192,8 @@ class BoundMatrixKernel(BoundKernel):
     def gram(self, X: Any) -> Gram:
         kernel, p = self.kernel, len(self.measure)
         kernel.require_outputs(X, p)
+        if kernel.explicit:
+            return kernel.feature_gram(X)
         name = f"{type(kernel).__name__}.blocks"
         if kernel.pair_numbers is None:
             return OperatorGram(kernel.blocks, X, p, name)
@@ -170,8 +203,10 @@ class BoundMatrixKernel(BoundKernel):
     def blocks(self, X: Any, Z: Any) -> Any:
         return self.kernel.blocks(X, Z)
 
-    def expand(self, X: Any, coef: Any) -> MatrixExpansion:
+    def expand(self, X: Any, coef: Any) -> Expansion:
         self.kernel.require_outputs(X, len(self.measure))
+        if self.kernel.explicit:
+            return self.kernel.expansion(X, coef)
         return MatrixExpansion(self.kernel, X, coef)
 
     def observe(self, expansion: Expansion, X: Any) -> Any:
@@ -202,13 +237,50 @@ class MatrixExpansion(Expansion):
 
     def evaluate(self, X, points):
         """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
-        index = to_numpy(points).reshape(len(points))
-        p = self.coef.shape[1]
-        if not np.all((index == np.round(index)) & (index >= 0) & (index < p)):
-            raise DataError(f"MatrixExpansion: points are the indices 0, ..., {p - 1} of components; got {index}.")
-        return self.kernel.product(X, self.X, self.coef)[:, index.astype(int)]
+        index = component_indices(points, self.coef.shape[1])
+        return self.kernel.product(X, self.X, self.coef)[:, index]
 
     @property
     def norm(self):
         image = self.evaluate(self.X, np.arange(self.coef.shape[1]))
         return math.sqrt(max(float(namespace(image).sum(self.coef * image)), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class VectorFeatureExpansion(Expansion):
+    """h(x) = Φ(x)w with the features of K(x, z) = Φ(x)Φ(z)ᵀ, a vector in R^p: no training row is needed.
+
+    Parameters
+    ----------
+    kernel : MatrixValuedKernel
+        K, explicit.
+    coef : array of shape (r,)
+        w.
+    n_outputs : int
+        p.
+    """
+
+    kernel: MatrixValuedKernel
+    coef: Any
+    n_outputs: int
+
+    @property
+    def like(self):
+        return self.coef
+
+    def evaluate(self, X, points):
+        """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
+        index = component_indices(points, self.n_outputs)
+        return self.kernel.forward(np.asarray(X, dtype=float), self.coef)[:, index]
+
+    @property
+    def norm(self):
+        return math.sqrt(float(self.coef @ self.coef))
+
+
+def component_indices(points: Any, p: int) -> np.ndarray:
+    """Return points that are indices of components as integers, or refuse them."""
+    index = to_numpy(points).reshape(len(points))
+    if not np.all((index == np.round(index)) & (index >= 0) & (index < p)):
+        raise DataError(f"Points of a vector are the indices 0, ..., {p - 1} of its components; got {index}.")
+    return index.astype(int)

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._params import read_numbers
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Kernel
-from mercer.operator_valued.components import check_output_matrix
+from mercer.operator_valued.components import check_output_matrix, positive_root
 from mercer.operator_valued.matrix_valued import MatrixValuedKernel
 
 __all__ = ["Delayed", "Transformable"]
@@ -42,6 +42,15 @@ class ImageKernel(MatrixValuedKernel):
     def diagonal(self, X):
         images = self._images(np.asarray(X, dtype=float))
         return np.stack([np.asarray(self.kernel(own, own)) for own in images])
+
+    @property
+    def explicit(self) -> bool:
+        """Whether k is."""
+        return self.kernel.explicit
+
+    def features(self, X):
+        images = self._images(np.asarray(X, dtype=float))
+        return np.asarray(self.kernel.features(images.reshape(-1, images.shape[2]))).reshape(*images.shape[:2], -1)
 
     def _check_kernel(self) -> None:
         if not isinstance(self.kernel, Kernel) or self.kernel.pairwise:
@@ -174,6 +183,13 @@ class Delayed(ImageKernel):
 
     def diagonal(self, X):
         return super().diagonal(X) * self._factor
+
+    def features(self, X):
+        own = super().features(X)
+        if self.output_matrix is None:
+            return own
+        root = positive_root(self._factor)
+        return (own[:, :, :, None] * root[None, :, None, :]).reshape(*own.shape[:2], -1)
 
     @property
     def _factor(self) -> Any:
