@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.exceptions import DataError
-from mercer.linalg import Moments, right_factor
+from mercer.linalg import Moments, representer_coef, right_factor
 
 
 def data(n, seed=0, shift=0.0):
@@ -104,3 +104,12 @@ def test_right_factors_are_thin():
     np.testing.assert_allclose(inner, np.diag(np.diag(inner)), atol=1e-12)
     with pytest.raises(DataError, match="square"):
         right_factor(thin)
+
+
+@pytest.mark.parametrize("columns", [2, 6, 9])
+def test_representer_coefficients_are_the_same_function(columns):
+    rng = np.random.default_rng(0)
+    factor, weights = rng.normal(size=(6, columns)), rng.uniform(0.1, 1, 6)
+    coef = rng.normal(size=(4, 6)) @ factor
+    representers = representer_coef(coef, factor, weights)
+    np.testing.assert_allclose(representers @ (factor @ factor.T), coef @ factor.T, atol=1e-11)

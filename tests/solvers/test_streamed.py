@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from mercer.exceptions import DataError, MercerError, UnsupportedError
-from mercer.kernels import FeatureKernel
+from mercer.features import Nystroem, RandomFourier
+from mercer.kernels import FeatureKernel, Gaussian
 from mercer.linalg import Dense, Kronecker, LowRank
 from mercer.losses import (
     CostSensitiveHinge,
@@ -127,6 +128,15 @@ def test_the_objective_is_that_of_the_model():
     assert problem.value(result.coef, result.intercept) == pytest.approx(result.objective, rel=1e-12)
     view = problem.view(result.states, result.coef, result.intercept, given=True)
     assert view.certificate.gap == pytest.approx(result.gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("features", [RandomFourier(8, random_state=0), Nystroem(8, random_state=0)], ids=repr)
+def test_approximated_kernels_stream(features):
+    kernel = features.bind(Gaussian(0.5), X)
+    gram = Kronecker(LowRank(kernel.features(X)), Dense(FACTOR @ FACTOR.T))
+    reference = ADMM(tol=1e-7).solve(DualProblem(gram, Huber(), Y, MU, ALPHA, WEIGHT, True))
+    problem = FeatureProblem((kernel, ArrayRows(X, Y, WEIGHT, 50)), Huber(), MU, ALPHA, FACTOR, True)
+    close(StreamedLBFGS(tol=1e-6).solve(problem), reference, 1e-6)
 
 
 @pytest.mark.parametrize("solver", [StreamedADMM(tol=1e-3), StreamedLBFGS(tol=1e-3)], ids=repr)

@@ -20,7 +20,7 @@ from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import PivotedFactor, leading_pivots, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
-from mercer.linalg.right_factor import right_factor
+from mercer.linalg.right_factor import representer_coef, right_factor
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
 from mercer.linalg.thin_features import ThinFeatures
@@ -62,6 +62,7 @@ __all__ = [
     "pivoted_factor",
     "leading_pivots",
     "positive_solver",
+    "representer_coef",
     "right_factor",
     "scaled",
     "solve",

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from mercer.exceptions import DataError
 
-__all__ = ["right_factor"]
+__all__ = ["representer_coef", "right_factor"]
 
 
 def right_factor(matrix: Any, weights: Any = None, tolerance: float = 1e-12) -> np.ndarray:
@@ -40,3 +40,30 @@ def right_factor(matrix: Any, weights: Any = None, tolerance: float = 1e-12) -> 
     values, vectors = scipy.linalg.eigh(root[:, None] * matrix * root)
     kept = values > tolerance * float(np.sum(np.abs(values)))
     return (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1] / root[:, None]
+
+
+def representer_coef(coef: Any, factor: Any, weights: Any = None) -> np.ndarray:
+    """Return c (D, m) with c K_Θ = C Rᵀ: coefficients of k_Θ(θ_j, ·) in place of those of the columns of R.
+
+    With them a function that was fitted with a factor is known between the nodes, h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ).
+
+    Parameters
+    ----------
+    coef : array of shape (D, q)
+        C, in the span of the rows of R, as that of every fit is.
+    factor : array of shape (m, q)
+        R.
+    weights : array of shape (m,), optional
+        Weights of the nodes; ones by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> R = np.array([[1.0], [2.0]])
+    >>> c = representer_coef(np.array([[3.0]]), R)
+    >>> bool(np.allclose(c @ (R @ R.T), 3.0 * R.T))
+    True
+    """
+    factor = np.asarray(factor, dtype=float)
+    root = np.ones(len(factor)) if weights is None else np.sqrt(np.asarray(weights, dtype=float))
+    return (np.asarray(coef) @ np.linalg.pinv(root[:, None] * factor)) * root
