@@ -11,6 +11,8 @@ from mercer.rows.batch import Batch, Layout, read_batch
 
 __all__ = ["Batch", "MappedRows", "Rows"]
 
+_END: Any = object()
+
 
 class Rows(ABC):
     """Rows (x_i, y_i[, s_i]) that are read in batches, as often as an algorithm needs to.
@@ -40,12 +42,12 @@ class Rows(ABC):
         while True:
             where = f"{self.name}: batch {count}"
             try:
-                given = next(source, None)
+                given = next(source, _END)
             except DataError:
                 raise
             except Exception as error:  # whatever a reader of files or a connection may raise
                 raise DataError(f"{where} (after {seen} rows) could not be read: {error}") from error
-            if given is None:
+            if given is _END:
                 break
             batch = read_batch(given, where)
             self._layout = Layout.of(batch) if self._layout is None else self._layout

@@ -17,8 +17,8 @@ from mercer.solvers.streamed import Looks, StreamedResult, StreamedSolver
 
 __all__ = ["StreamedADMM"]
 
-#: steps before the first look at the gap, and their growth from one look to the next
-STEPS_BEFORE_A_LOOK, GROWTH = 8, 1.4
+#: steps before the first look at the gap, least number between two looks, and most, as a share of those so far
+STEPS_BEFORE_A_LOOK, LEAST_WAIT, MOST_WAIT = 8, 2, 0.4
 #: bounds of a change of ρ at a look, and changes that are not worth it
 MOST_CHANGE, IDLE = 5.0, 1.6
 
@@ -70,7 +70,7 @@ class StreamedADMM(StreamedSolver):
     def _stream(self, problem: FeatureProblem, init: Any, looks: Looks) -> StreamedResult:
         basis, rho, n_iter = FeatureBasis(problem), self.rho * problem.unit, 0
         states, (along, total) = problem.blocks.map(Start(problem.terms, rho, init))
-        following = STEPS_BEFORE_A_LOOK
+        following, last, last_gap = STEPS_BEFORE_A_LOOK, 0, math.inf
         while True:
             n_iter += 1
             look = n_iter >= min(following, self.max_iter) or looks.monitor.must_stop()
@@ -91,7 +91,20 @@ class StreamedADMM(StreamedSolver):
             if ratio != 1.0:
                 rho *= ratio
                 states, (along, total) = problem.blocks.map(Rescaled(problem.terms, rho, ratio), states)
-            following = max(n_iter + 1, math.ceil(GROWTH * n_iter))
+            gap = looks.monitor.history[-1][1]
+            following = n_iter + wait(n_iter, gap / self.tol, n_iter - last, last_gap / gap)
+            last, last_gap = n_iter, gap
+
+
+def wait(n_iter: int, off: float, steps: int, fall: float) -> int:
+    """Return the steps to the next look: where the fall of the gap over the last ones would bring it within tol.
+
+    A look costs two steps or three, and ρ follows the residuals at looks only.
+    """
+    longest = max(LEAST_WAIT, math.ceil(MOST_WAIT * n_iter))
+    if not (1 < fall < math.inf and off > 1):
+        return longest
+    return min(longest, max(LEAST_WAIT, math.ceil(steps * math.log(off) / math.log(fall))))
 
 
 def balance(apart: float, moved: float, size: float, multiplier: float) -> float:
