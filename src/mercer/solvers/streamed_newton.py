@@ -25,7 +25,7 @@ MOST_COORDINATES = 4000
 #: gap at which sweeps hand over, and their number
 HAND_OVER, SWEEPS = 1e-2, 40
 #: first κ in units of typical residual over typical dual variable, and its factor between proximal points
-KAPPA, FALL = 0.03, 0.25
+KAPPA_TO_START, FALL = 0.03, 0.25
 #: effect on the gap at which a proximal point is exact enough, as a share of tol times the objective
 EXACT, INNER_STEPS, HALVINGS = 0.1, 30, 25
 #: Newton steps in which the gap has to halve
@@ -77,7 +77,7 @@ class StreamedNewton(StreamedSolver):
         n_iter, states, coef, b = first.n_iter, first.states, first.coef, first.intercept
         if looks.done(states, coef, b, n_iter):
             return looks.result(n_iter)
-        kappa, crawls = KAPPA * problem.unit, Stagnation(STEPS_FOR_A_HALF)
+        kappa, crawls = KAPPA_TO_START * problem.unit, Stagnation(STEPS_FOR_A_HALF)
         while True:
             point = evaluate(problem, states, kappa, coef, b)
             for _ in range(INNER_STEPS):
