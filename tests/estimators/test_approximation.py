@@ -19,7 +19,7 @@ from mercer import (
     VectorValuedRegressor,
 )
 from mercer.estimators import approximation
-from mercer.exceptions import DataError, MercerError
+from mercer.exceptions import MercerError
 from mercer.features import Explicit, Nystroem, RandomFourier
 from mercer.kernels import Gaussian, Linear
 from mercer.measures import Points
