@@ -160,7 +160,7 @@ def rivers(folder, report: Report, quick: bool) -> list[dict]:
                     row[name] = pair(errors.mean(), errors.std(ddof=1) / np.sqrt(len(errors)), digits=1)
                 row["CPU s"] = float(np.mean([run["learned Γ"]["CPU s"] for run in runs]))
                 rows.append(row)
-            report.progress(f"river flow, {n} rows, {missing:.0%} missing")
+            report.progress(f"river flow, {n} rows, {missing:.0%} missing: {row}")
     return rows
 
 

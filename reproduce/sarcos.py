@@ -144,7 +144,7 @@ def main() -> None:
         row["gain of Γ"] = pair(gains.mean(), gains.std(ddof=1) / np.sqrt(len(gains)), digits=2)
         row["CPU s"] = float(np.mean([run["learned Γ"][1] for run in runs]))
         rows.append(row)
-        report.progress(f"N = {n}")
+        report.progress(f"N = {n}: " + ", ".join(f"{name} {row[name]}" for name in runs[0]))
     groups = {
         "": ["N", "draws"],
         "published": ["independent*", "Laplacian*"],

@@ -78,7 +78,8 @@ def fields(report: Report, lengths, sizes, n_seeds: int) -> list[dict]:
                         found.setdefault(f"{name}: s", []).append(time.process_time() - start)
                 means = {name: float(np.mean(values)) for name, values in found.items()}
                 rows.append({"σ": length, "noise": noise, "points": str(n)} | means)
-                report.progress(f"σ = {length}, noise {noise}, {n} points")
+                scores = ", ".join(f"{name} {means[name]:.3f}" for name in field_models())
+                report.progress(f"σ = {length}, noise {noise}, {n} points: {scores}")
     return rows
 
 
