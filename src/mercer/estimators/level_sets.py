@@ -63,6 +63,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     ----------
     kernel : Kernel, str or callable, default=None
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
+        Without labels nothing says which columns do; leave those out that do not, or ``restrict`` the kernel.
         Strings such as "gaussian", "laplacian", "chi2", "precomputed" are understood.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels, which matters with ``coupling`` > 0 only. By default a Gaussian whose scale is the median

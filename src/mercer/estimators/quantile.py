@@ -44,6 +44,17 @@ UNSHAPED = {
     "status_": "converged",
     "solver_": None,
 }
+#: what a joint fit has and one in stages has not
+JOINT_ONLY = (
+    "kernel_",
+    "output_kernel_",
+    "dual_coef_",
+    "intercept_",
+    "expansion_",
+    "intercept_function_",
+    "slopes_",
+    "box_",
+)
 
 
 class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
@@ -331,6 +342,8 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         self.measure_ = self._measure(X)
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
+        for name in JOINT_ONLY:  # of an earlier fit of the joint model
+            self.__dict__.pop(name, None)
         shape = self.shape_
         self.X_fit_, self.columns_, self.approximation_ = X, None, None
         self.relevance_ = self.stages_.relevance(int(X.shape[1]))

@@ -167,8 +167,9 @@ class SampleRegressor(CertifiedEstimator):
 
     def _learns(self, sample: Sample) -> bool:
         """Whether scales of columns are learned: where no kernel is given, and curves are whole and no outliers."""
-        robust = math.isfinite(self._loss()[0].dual_bound)
-        return self._part("kernel") is None and not robust and tells_columns(sample)
+        if self._part("kernel") is not None or not tells_columns(sample):
+            return False
+        return not math.isfinite(self._loss()[0].dual_bound)
 
     def _learned_kernels(self, sample: Sample) -> list[Kernel]:
         """Return input kernels with scales of columns from the curves."""

@@ -102,6 +102,7 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
         objective=certificate.primal,
+        prediction=certificate.prediction,
     )
 
 
