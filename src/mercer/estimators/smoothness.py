@@ -160,23 +160,27 @@ def _searched(
     """Return errors of the best input kernel with all output kernels; those of others are infinite.
 
     Which input kernel is best hardly depends on the output kernel, so that not all pairs are looked at: the best one
-    with an output kernel of medium scale first, then with the output kernel that is best for that.
+    with two output kernels, of a long and a medium scale, first, and again with the one that is best for that.
     """
     if min(len(kernels), len(output_kernels)) == 1:
         errors = smoothness_errors(sample, kernels, output_kernels, alphas, loss)
         return _without_needless_roughness(errors, len(sample))
     errors = np.full((len(kernels), len(output_kernels), len(alphas)), np.inf)
-    best, j = -1, 1
-    for _ in range(2):
-        errors[:, [j]] = smoothness_errors(sample, kernels, [output_kernels[j]], alphas, loss)
-        found = int(np.argmin(_without_needless_roughness(errors[:, [j]], len(sample)).min(axis=(1, 2))))
-        if found != best:
-            best = found
-            errors[best] = smoothness_errors(sample, [kernels[best]], output_kernels, alphas, loss)[0]
-        closest = int(np.argmin(np.nanmin(errors[best], axis=1)))
-        if closest == j:
+    best, looked_at, added = -1, set(), {1, len(output_kernels) // 2}
+    while added:
+        columns = sorted(added)
+        errors[:, columns] = smoothness_errors(sample, kernels, [output_kernels[j] for j in columns], alphas, loss)
+        looked_at |= added
+        compared = _without_needless_roughness(errors[:, sorted(looked_at)], len(sample))
+        found = int(np.argmin(compared.min(axis=(1, 2))))
+        if found == best:
             break
-        j = closest
+        best = found
+        rest = [j for j in range(len(output_kernels)) if j not in looked_at]
+        if rest:
+            others = [output_kernels[j] for j in rest]
+            errors[best, rest] = smoothness_errors(sample, [kernels[best]], others, alphas, loss)[0]
+        added = {int(np.argmin(np.nanmin(errors[best], axis=1)))} - looked_at
     errors[np.arange(len(kernels)) != best] = np.inf
     return errors
 
