@@ -15,7 +15,6 @@ from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.diagnosis import diagnose_curves
-from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
@@ -325,12 +324,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
             chosen, loss = self._choose(sample, given)
         taken = self._with_features(chosen.kernel, sample)
         bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
-        problem = sample.pose(bound, loss, chosen.alpha)
-        with interruptible() as interrupted:
-            result = self._solve(problem, self._tolerance, interrupted)
-        warn_of_gap(result, interrupted, depth=1)
+        problem, result, expansion = self._solved(sample, bound, taken, loss, chosen.alpha)
         smooth = isinstance(centre, SmoothMean)
-        self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns)
+        self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns, expansion)
         self.kernel_ = chosen.kernel
         self.output_form_ = output_form
         self.measure_, self.loss_ = sample.measure, loss

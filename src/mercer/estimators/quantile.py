@@ -361,10 +361,12 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
         parts = {name: getattr(self, name) for name in settings}
         return KernelQuantileRegressor(kernel, alpha=alpha, stages="joint", **parts)
 
-    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+    def _store(
+        self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None, expansion: Any = None
+    ):
         self.stages_ = self.shape_ = None
         self.__dict__.pop("relevance_", None)  # of an earlier fit, in stages
-        return super()._store(X, bound, problem, result, centre, columns)
+        return super()._store(X, bound, problem, result, centre, columns, expansion)
 
     def _evaluate(self, X, theta):
         if self.stages_ is None:
