@@ -7,12 +7,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer.estimators import (
+    CandidateLists,
     ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    InputOutputKernelRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LearnedMatrix,
@@ -30,12 +32,14 @@ except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "CandidateLists",
     "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
+    "InputOutputKernelRegressor",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LearnedMatrix",

@@ -16,7 +16,7 @@ from mercer.linalg.operator_gram import FastProducts, FeatureGram, OperatorGram,
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
-from mercer.linalg.pivoted_cholesky import PivotedFactor, pivoted_cholesky, pivoted_factor
+from mercer.linalg.pivoted_cholesky import PivotedFactor, pivoted_cholesky, pivoted_factor, truncated_factor
 from mercer.linalg.positive import positive_solver
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
@@ -54,6 +54,7 @@ __all__ = [
     "norm2",
     "pivoted_cholesky",
     "pivoted_factor",
+    "truncated_factor",
     "positive_solver",
     "scaled",
     "solve",

@@ -3,6 +3,7 @@
 from mercer.losses.base import Box, Loss
 from mercer.losses.box import BoxLoss
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
+from mercer.losses.margin import MaxMargin
 from mercer.losses.observed import observed_only
 from mercer.losses.one_class import OneClassHinge
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
@@ -33,5 +34,6 @@ __all__ = [
     "MoreauHinge",
     "WeightedMoreauHinge",
     "OneClassHinge",
+    "MaxMargin",
     "VectorLoss",
 ]

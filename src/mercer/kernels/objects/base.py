@@ -11,11 +11,9 @@ import scipy.sparse
 
 from mercer._params import Params
 from mercer.exceptions import DataError, MercerError, UnsupportedError
+from mercer.kernels.base import DIAGONAL_BLOCK
 
 __all__ = ["ObjectKernel", "as_objects", "take_objects"]
-
-#: objects at a time where a diagonal is read from square blocks
-DIAGONAL_BLOCK = 64
 
 
 class ObjectKernel(Params, ABC):

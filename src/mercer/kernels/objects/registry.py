@@ -15,11 +15,11 @@ from mercer.kernels.objects.fingerprints import Tanimoto, TanimotoGaussian
 from mercer.kernels.objects.graphs import WeisfeilerLehman
 from mercer.kernels.objects.labels import Agreement, Kendall
 from mercer.kernels.objects.wrappers import Normalised
-from mercer.kernels.registry import NAMES as VECTOR_NAMES
+from mercer.kernels.registry import NAMES
 
 __all__ = ["as_object_kernel"]
 
-NAMES: dict[str, Callable[[], ObjectKernel]] = {
+OBJECT_KERNELS: dict[str, Callable[[], ObjectKernel]] = {
     "tanimoto": Tanimoto,
     "tanimoto_gaussian": TanimotoGaussian,
     "intersection": Intersection,
@@ -45,13 +45,13 @@ def as_object_kernel(value: Any, owner: object = "as_object_kernel", name: str =
         return value
     if isinstance(value, Kernel) and not value.pairwise:
         return OnVectors(value)
-    known = [*NAMES, *(key for key in VECTOR_NAMES if key not in ("precomputed", "identity"))]
+    known = [*OBJECT_KERNELS, *(key for key in NAMES if key not in ("precomputed", "identity"))]
     hint = ""
     if isinstance(value, str):
-        if value in NAMES:
-            return NAMES[value]()
+        if value in OBJECT_KERNELS:
+            return OBJECT_KERNELS[value]()
         if value in known:
-            return OnVectors(VECTOR_NAMES[value]())
+            return OnVectors(NAMES[value]())
         close = difflib.get_close_matches(value.lower(), known, n=1, cutoff=0.5)
         hint = f"Did you mean {close[0]!r}?" if close else ""
     elif isinstance(value, type):
