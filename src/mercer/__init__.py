@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer.estimators import (
     CandidateLists,
+    ConformalCandidates,
     ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
@@ -33,6 +34,7 @@ except PackageNotFoundError:  # a source tree that was not installed
 
 __all__ = [
     "CandidateLists",
+    "ConformalCandidates",
     "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",

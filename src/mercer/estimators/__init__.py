@@ -2,6 +2,7 @@
 
 from mercer.estimators.autoregression import VectorAutoRegressor
 from mercer.estimators.conformal import ConformalQuantileRegressor
+from mercer.estimators.conformal_candidates import ConformalCandidates
 from mercer.estimators.conformal_curves import ConformalFunctionalRegressor
 from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
@@ -19,6 +20,7 @@ from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
     "CandidateLists",
+    "ConformalCandidates",
     "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",

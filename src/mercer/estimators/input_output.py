@@ -186,6 +186,9 @@ class InputOutputKernelRegressor(SampleRegressor):
     def _part(self, name: str) -> Any:
         return Precomputed() if name == "kernel" and self._of_objects else super()._part(name)
 
+    def _adapted_kernel(self, X):
+        return Precomputed() if self._of_objects else super()._adapted_kernel(X)
+
     def _default_kernels(self, X) -> list[Kernel]:
         return default_kernels(X, LENGTHS)
 
@@ -441,6 +444,29 @@ class InputOutputKernelRegressor(SampleRegressor):
             ranks = [truth_ranks(one[None, :], own[i : i + 1])[0] for i, one in enumerate(scores)]
             return np.array(ranks)
         return truth_ranks(self._scores(h, self.encode(candidates)), own)
+
+    def misfit(self, X, y):
+        """Return how far the objects are from the prediction: ½‖φ(y_i) − h(x_i) − b‖², shape (n_samples,).
+
+        For "max_margin" −⟨h(x_i), φ(y_i)⟩.
+        """
+        h, truth = self._coordinates(X, "misfit"), self.encode(y)
+        if len(truth) != len(h):
+            raise DataError(
+                f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {len(h)} and {len(truth)}."
+            )
+        return self._offset(h) + self._penalty * truth.sizes - np.sum(h * truth.coordinates, axis=1)
+
+    def misfits(self, X, candidates=None):
+        """Return :meth:`misfit` of each candidate, in the shape of ``score_candidates``."""
+        h, scores = self._coordinates(X, "misfits"), self.score_candidates(X, candidates)
+        if isinstance(scores, list):
+            return [offset - one for offset, one in zip(self._offset(h), scores, strict=True)]
+        return self._offset(h)[:, None] - scores
+
+    def _offset(self, h: np.ndarray) -> np.ndarray:
+        """Return what the misfits of one row have in common."""
+        return self._penalty * np.sum(h**2, axis=1)
 
     def predict_mean(self, X):
         """Return h(x) + b itself, shape (n_samples, d): vectors, where outputs are vectors with the linear kernel."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from mercer._params import read_numbers
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.base import Kernel
 from mercer.kernels.objects.base import ObjectKernel
@@ -21,13 +22,14 @@ def as_vectors(owner: object, objects: Any) -> np.ndarray:
     """Return objects that are vectors, or numbers, as an array of floats of shape (n, d)."""
     if scipy.sparse.issparse(objects):
         return objects.toarray().astype(float)
-    array = np.asarray(objects)
-    if array.dtype.kind not in "fiub":
-        raise DataError(f"{type(owner).__name__}: objects must be vectors of numbers of the same length.")
+    try:
+        array = read_numbers(objects)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{type(owner).__name__}: objects must be vectors of numbers of the same length.") from error
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[1] == 0:
         raise DataError(f"{type(owner).__name__}: objects must be vectors; got an array of shape {array.shape}.")
-    return array.astype(float, copy=False)
+    return array
 
 
 @dataclass(eq=False, repr=False)

@@ -138,7 +138,7 @@ def as_objects(owner: object, objects: Any) -> Any:
         if objects.ndim == 0:
             raise DataError(f"{name}: objects come as a list or as rows of an array; got a single number.")
         return objects
-    if hasattr(objects, "__array__") and hasattr(objects, "shape"):  # data frames and arrays of other libraries
+    if hasattr(objects, "__array__"):  # data frames and arrays of other libraries
         return np.asarray(objects)
     return list(objects)
 
