@@ -102,6 +102,11 @@ class ObjectFunction(ObjectKernel):
         if not callable(self.function) or isinstance(self.function, (Kernel, ObjectKernel, type)):
             raise parameter_error(self, "function", self.function, "a function of two lists of objects")
 
+    @property
+    def definite(self) -> bool:
+        """Not known."""
+        return False
+
     def _read(self, objects):
         return objects
 
@@ -144,6 +149,11 @@ class PairFunction(ObjectKernel):
     def _check(self) -> None:
         if not callable(self.function) or isinstance(self.function, (Kernel, ObjectKernel, type)):
             raise parameter_error(self, "function", self.function, "a function of two objects")
+
+    @property
+    def definite(self) -> bool:
+        """Not known."""
+        return False
 
     def _read(self, objects):
         return objects

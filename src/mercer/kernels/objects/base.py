@@ -63,6 +63,12 @@ class ObjectKernel(Params, ABC):
         return self.replace(**{name: kernel.adapt(objects) for name, kernel in inner.items()}) if inner else self
 
     @property
+    def definite(self) -> bool:
+        """Whether it is positive semi-definite by construction, so that fits need not look; that of what is nested."""
+        nested = [value for value in self.get_params(deep=False).values() if isinstance(value, ObjectKernel)]
+        return all(kernel.definite for kernel in nested)
+
+    @property
     def explicit(self) -> bool:
         """Whether :meth:`features` works: there are finitely many, the same for all objects."""
         return False

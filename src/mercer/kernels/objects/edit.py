@@ -70,6 +70,11 @@ class EditSimilarity(ObjectKernel):
     def _check(self) -> None:
         check_number(self, "gamma", self.gamma, low=0)
 
+    @property
+    def definite(self) -> bool:
+        """Not for all strings."""
+        return False
+
     def _read(self, objects):
         return [_codes(one) for one in objects]
 

@@ -77,8 +77,11 @@ class Tanimoto(ObjectKernel):
                 f"{type(self).__name__}: fingerprints must be of one length; got {left.shape[1]} and {right.shape[1]}."
             )
         common, sizes, its_sizes = self._common(left, right), self._counts(left), self._counts(right)
-        either = sizes[:, None] + its_sizes - common
-        return np.where(either > 0, common / np.maximum(either, 1), 1.0)
+        either = np.add.outer(sizes, its_sizes)
+        either -= common
+        if np.any(sizes == 0) and np.any(its_sizes == 0):
+            common[either == 0] = either[either == 0] = 1.0
+        return np.divide(common, either, out=common)
 
     def _common(self, left: Any, right: Any) -> np.ndarray:
         """Return numbers of bits in common, exact in single precision."""

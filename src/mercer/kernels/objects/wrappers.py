@@ -186,6 +186,11 @@ class EmpiricalMap(_Referred):
     kernel: Any
     reference: Any = None
 
+    @property
+    def definite(self) -> bool:
+        """Always, whatever the similarity is."""
+        return True
+
     def _compare(self, left, right):
         mine = self._sections(left)
         return mine @ (mine if right is left else self._sections(right)).T / mine.shape[1]
