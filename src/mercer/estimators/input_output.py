@@ -39,7 +39,7 @@ from mercer.losses import Loss, MaxMargin, Square
 __all__ = ["InputOutputKernelRegressor"]
 
 #: lengths of the default input kernels, in units of the median distance of standardised inputs
-LENGTHS = (4.0, 2.0, 1.0, 0.5)
+INPUT_LENGTHS = (4.0, 2.0, 1.0, 0.5)
 
 
 class InputOutputKernelRegressor(SampleRegressor):
@@ -190,7 +190,7 @@ class InputOutputKernelRegressor(SampleRegressor):
         return Precomputed() if self._of_objects else super()._adapted_kernel(X)
 
     def _default_kernels(self, X) -> list[Kernel]:
-        return default_kernels(X, LENGTHS)
+        return default_kernels(X, INPUT_LENGTHS)
 
     def _other_kernels(self, X) -> list[list[Kernel]]:
         return []

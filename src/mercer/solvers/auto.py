@@ -17,6 +17,7 @@ from mercer.problems import DualProblem, Intercept, Offsets, PenalisedOffsets
 from mercer.solvers.admm import ADMM, like_square
 from mercer.solvers.base import Callback, Interrupted, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.factored_admm import FactoredADMM
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
@@ -31,6 +32,7 @@ __all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "afford", "explain", "no_worse_th
 SOLVERS: dict[str, type[Solver]] = {
     "admm": ADMM,
     "closed_form": ClosedForm,
+    "factored_admm": FactoredADMM,
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
     "proximal_gradient": ProximalGradient,
@@ -50,6 +52,8 @@ CURVED = 0.1
 SAMPLE = 200
 #: operations of products in units of those of a decomposition up to which they are taken: products run faster
 DECOMPOSITION_SHARE = 4 / 9
+#: products that the steps of FactoredADMM amount to, measured
+FACTORED_STEPS = 60
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
 SLOW_DECAY = 1e-3
 
@@ -158,6 +162,25 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     )
 
 
+def _norms_of_full_rank(problem: DualProblem, tol: float) -> bool:
+    """Whether a Cholesky factor is cheaper than an eigenbasis, and than the steps of a proximal gradient method.
+
+    For losses of norms like the square loss, with one kernel for all columns, whose spectrum on a sample decays slowly.
+    """
+    n, measure = problem.shape[0], problem.measure
+    plain = problem.intercept is None and not problem.has_slopes and measure.observed is None
+    if not (plain and problem.loss.of_norms and like_square(problem) and is_numpy(problem.Y) and n > FEW_ROWS):
+        return False
+    if not problem.gram.columns_alike:
+        return False
+    values = problem.gram.sample_spectrum(SAMPLE)
+    if values is None or not _slow_decay(values):
+        return False
+    costs = problem.gram.costs
+    steps = STEPS_LIKE_SQUARE * math.sqrt(1 + problem.scale * float(values[-1]) * n / SAMPLE)
+    return costs.factorisation + FACTORED_STEPS * costs.product < steps * costs.product
+
+
 TABLE: tuple[Rule, ...] = (
     Rule("level sets without coupling, free offsets", LevelPath, _levels(Offsets)),
     Rule("level sets without coupling, penalised offsets", OffsetNewton, _levels(PenalisedOffsets)),
@@ -165,6 +188,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("norms, one kernel of large rank, small λ", FactoredADMM, _norms_of_full_rank),
     Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
     Rule("box dual of little curvature, or with missing values", SemismoothNewton, _box),
     Rule("anything else", ADMM, lambda problem, tol: True),
@@ -186,6 +210,7 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
+    norms, one kernel of large rank, small λ               FactoredADMM
     λ and rank large, no intercept beside norms            ProximalGradient
     box dual of little curvature, or with missing values   SemismoothNewton
     anything else                                          ADMM
