@@ -23,7 +23,16 @@ from mercer.kernels.objects import (
     Spectrum,
     Tanimoto,
 )
-from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, MaxMargin, Square
+from mercer.losses import (
+    EpsilonInsensitive,
+    EpsilonRidge,
+    ExponentialNorm,
+    Huber,
+    MaxMargin,
+    Norm,
+    Power,
+    Square,
+)
 
 #: the inputs of O6, with its kernel and λ
 T4 = np.array([[0.0], [0.3], [0.7], [1.0]])
@@ -77,7 +86,7 @@ def primal(K, F, loss, alpha, weight=None):
         MaxMargin: lambda: cp.pos(1 - cp.sum(cp.multiply(F, H), axis=1)),
     }[type(loss)]()
     problem = cp.Problem(cp.Minimize(s @ per_row / n + alpha / 2 * cp.sum_squares(B)))
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
     return problem.value, H.value
 
 
@@ -303,3 +312,20 @@ def test_fingerprints_packed_or_not():
     np.testing.assert_allclose(
         plain.score_candidates(NEW, B), packed.score_candidates(NEW, np.packbits(B, axis=1)), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("loss", [Norm(0.7), Power(1.5), Power(3.0), ExponentialNorm(0.5)], ids=repr)
+def test_further_losses_of_norms(loss):
+    model = regressor(loss=loss, tol=1e-7).fit(X, Z)
+    root = np.linalg.cholesky(Gaussian(2.0)(X) + 1e-11 * np.eye(N))
+    B = cp.Variable((N, 5))
+    norms = cp.norm(Z - root @ B, 2, axis=1)
+    size = {
+        Norm: lambda: 0.7 * norms,
+        Power: lambda: cp.power(norms, getattr(loss, "power", 1)) / getattr(loss, "power", 1),
+        ExponentialNorm: lambda: 0.5 * (cp.exp(norms) - 1),
+    }[type(loss)]()
+    problem = cp.Problem(cp.Minimize(cp.sum(size) / N + 0.05 / 2 * cp.sum_squares(B)))
+    problem.solve(solver="CLARABEL")
+    assert model.status_ == "converged"
+    assert model.objective_ == pytest.approx(problem.value, rel=1e-5)

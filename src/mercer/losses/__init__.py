@@ -7,6 +7,7 @@ from mercer.losses.margin import MaxMargin
 from mercer.losses.observed import observed_only
 from mercer.losses.one_class import OneClassHinge
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
+from mercer.losses.radial_powers import ExponentialNorm, Norm, Power
 from mercer.losses.registry import LOSSES, as_loss, loss_names
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.losses.square import Square
@@ -35,5 +36,8 @@ __all__ = [
     "WeightedMoreauHinge",
     "OneClassHinge",
     "MaxMargin",
+    "Norm",
+    "Power",
+    "ExponentialNorm",
     "VectorLoss",
 ]
