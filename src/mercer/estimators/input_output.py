@@ -92,6 +92,8 @@ class InputOutputKernelRegressor(SampleRegressor):
         c: h(x) = Σ_i k_X(x, x_i)c_i, in the coordinates of ``space_``; rows of coefficients that are 0 are left out.
     X_fit_ : array or list of n_support inputs
         Those rows. Prediction evaluates k_X with them only.
+    feature_coef_ : array of shape (D, r) or None
+        Of an input kernel with explicit features φ: h(x) = φ(x)ᵀ of these; no training row is needed.
     support_ : array of int
         Their numbers among the rows of positive weight (equal rows once).
     saturated_ : array of int
@@ -360,6 +362,8 @@ class InputOutputKernelRegressor(SampleRegressor):
             self.X_fit_, self.columns_ = sample.X[np.ix_(support, support)], keep[support]
         else:
             self.X_fit_ = sample.X[support]
+        explicit = not self._pairwise and self.kernel_.explicit
+        self.feature_coef_ = self.kernel_.features(self.X_fit_).T @ self.dual_coef_ if explicit else None
 
     def _keep_candidates(self, objects: Any) -> None:
         """Keep the distinct training outputs, and whether they are vectors of 0 and 1."""
@@ -519,11 +523,11 @@ class InputOutputKernelRegressor(SampleRegressor):
         """Return h(x) + b in the coordinates of the space, shape (n_samples, r)."""
         check_is_fitted(self)
         if self._of_objects:
-            values = self.kernel_(as_objects(self, X), self.X_fit_) @ self.dual_coef_
-        else:
-            X = validate_inputs(self, X, self.dual_coef_, self.columns_, method)
-            values = kernel_product(self.kernel_, X, self.X_fit_, self.dual_coef_)
-        return values + self.intercept_
+            return self.kernel_(as_objects(self, X), self.X_fit_) @ self.dual_coef_ + self.intercept_
+        X = validate_inputs(self, X, self.dual_coef_, self.columns_, method)
+        if self.feature_coef_ is not None:
+            return self.kernel_.features(X) @ self.feature_coef_ + self.intercept_
+        return kernel_product(self.kernel_, X, self.X_fit_, self.dual_coef_) + self.intercept_
 
     @property
     def _penalty(self) -> float:
@@ -553,9 +557,14 @@ def _distinct(objects: Any) -> np.ndarray:
         rows = objects.reshape(len(objects), -1)
         if rows.dtype == object:
             return np.arange(len(rows))
-        return np.sort(np.unique(rows, axis=0, return_index=True)[1])
-    keys = [frozenset(one) if isinstance(one, set) else tuple(one) if isinstance(one, list) else one for one in objects]
+        keys: list[Any] = [row.tobytes() for row in rows]
+    else:
+        hashable = {set: frozenset, list: tuple}
+        keys = [hashable.get(type(one), lambda same: same)(one) for one in objects]
     try:
-        return np.array(list({key: i for i, key in reversed(list(enumerate(keys)))}.values()))[::-1]
+        first: dict[Any, int] = {}
+        for i, key in enumerate(keys):
+            first.setdefault(key, i)
+        return np.array(list(first.values()))
     except TypeError:
         return np.arange(len(keys))

@@ -298,7 +298,7 @@ def _distinct(rows: np.ndarray) -> bool:
     """Say whether no two rows are equal; most often the first column tells."""
     if rows.shape[1] and len(np.unique(rows[:, 0])) == len(rows):
         return True
-    return rows.shape[1] > 1 and len(np.unique(rows, axis=0)) == len(rows)
+    return rows.shape[1] > 1 and len({row.tobytes() for row in rows + 0.0}) == len(rows)  # 0.0 for -0.0
 
 
 def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:
