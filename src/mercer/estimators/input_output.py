@@ -559,8 +559,8 @@ def _distinct(objects: Any) -> np.ndarray:
             return np.arange(len(rows))
         keys: list[Any] = [row.tobytes() for row in rows]
     else:
-        hashable = {set: frozenset, list: tuple}
-        keys = [hashable.get(type(one), lambda same: same)(one) for one in objects]
+        keys = [frozenset(one) if isinstance(one, set) else one for one in objects]
+        keys = [tuple(one) if isinstance(one, list) else one for one in keys]
     try:
         first: dict[Any, int] = {}
         for i, key in enumerate(keys):
