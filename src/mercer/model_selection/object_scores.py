@@ -24,8 +24,8 @@ def example_f1(truth: Any, predicted: Any, sample_weight: Any = None) -> float:
 
     Examples
     --------
-    >>> example_f1([[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]])
-    0.8333333333333334
+    >>> round(example_f1([[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]]), 3)
+    0.833
     >>> example_f1([{"a", "b"}], [{"b"}])
     0.6666666666666666
     """
