@@ -22,16 +22,15 @@ def best_first(scores: np.ndarray, k: int) -> np.ndarray:
     m = scores.shape[1]
     if k == 1:
         return np.argmax(scores, axis=1)[:, None]
-    if k < m:
-        threshold = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
-        # of those that equal the k-th largest the first ones: what is above comes before them
-        order = np.argsort(np.where(scores > threshold, 0, np.where(scores == threshold, 1, 2)), axis=1, kind="stable")
-        chosen = order[:, :k]
-    else:
-        chosen = np.broadcast_to(np.arange(m), scores.shape)
+    if k >= m:
+        return np.argsort(-scores, axis=1, kind="stable")
+    chosen = np.sort(np.argpartition(scores, m - k, axis=1)[:, m - k :], axis=1)
     values = np.take_along_axis(scores, chosen, axis=1)
-    # indices within chosen groups are ascending, so that a stable sort keeps the first of equals first
+    # stable, so that of equals the first comes first
     chosen = np.take_along_axis(chosen, np.argsort(-values, axis=1, kind="stable"), axis=1)
+    tied = np.count_nonzero(scores >= values.min(axis=1)[:, None], axis=1) > k  # with what was left out
+    if np.any(tied):
+        chosen[tied] = np.argsort(-scores[tied], axis=1, kind="stable")[:, :k]
     return chosen
 
 
