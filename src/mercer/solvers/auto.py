@@ -17,6 +17,7 @@ from mercer.problems import DualProblem, Intercept, Offsets, PenalisedOffsets
 from mercer.solvers.admm import ADMM, like_square
 from mercer.solvers.base import Callback, Interrupted, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.factored_admm import FactoredADMM
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
@@ -31,6 +32,7 @@ __all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "afford", "explain", "no_worse_th
 SOLVERS: dict[str, type[Solver]] = {
     "admm": ADMM,
     "closed_form": ClosedForm,
+    "factored_admm": FactoredADMM,
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
     "proximal_gradient": ProximalGradient,
@@ -52,6 +54,9 @@ SAMPLE = 200
 DECOMPOSITION_SHARE = 4 / 9
 #: sweeps that level sets of features take, and multiplications of pairs of rows in units of n²
 SWEEPS_OF_LEVELS, WORK_OF_PAIRS = 200, 400
+#: products that the steps of FactoredADMM amount to, and its factor per operation of theirs, measured: thin products
+#: run four times as slowly
+FACTORED_STEPS, FACTOR_SHARE = 80, 0.25
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
 SLOW_DECAY = 1e-3
 
@@ -172,6 +177,25 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     )
 
 
+def _norms_of_full_rank(problem: DualProblem, tol: float) -> bool:
+    """Whether a Cholesky factor is cheaper than an eigenbasis, and than the steps of a proximal gradient method.
+
+    For losses of norms like the square loss, with one kernel for all columns, whose spectrum on a sample decays slowly.
+    """
+    n, measure = problem.shape[0], problem.measure
+    plain = problem.intercept is None and not problem.has_slopes and measure.observed is None
+    if not (plain and problem.loss.of_norms and like_square(problem) and is_numpy(problem.Y) and n > FEW_ROWS):
+        return False
+    if not problem.gram.columns_alike:
+        return False
+    values = problem.gram.sample_spectrum(SAMPLE)
+    if values is None or not _slow_decay(values):
+        return False
+    costs = problem.gram.costs
+    steps = STEPS_LIKE_SQUARE * math.sqrt(1 + problem.scale * float(values[-1]) * n / SAMPLE)
+    return FACTOR_SHARE * costs.factorisation + FACTORED_STEPS * costs.product < steps * costs.product
+
+
 TABLE: tuple[Rule, ...] = (
     Rule("level sets without coupling, few features", SemismoothNewton, _levels_of_features),
     Rule("level sets without coupling, free offsets", LevelPath, _levels(Offsets)),
@@ -180,6 +204,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("norms, one kernel of large rank, small λ", FactoredADMM, _norms_of_full_rank),
     Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
     Rule("box dual of little curvature, or with missing values", SemismoothNewton, _box),
     Rule("anything else", ADMM, lambda problem, tol: True),
@@ -192,21 +217,19 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ``print(explain(problem))`` shows which one it is; ``plan("auto", problem, tol).solve()`` also uses what the choice
     had to compute.
 
-    ====================================================== ================
-    problem                                                solver
-    ====================================================== ================
-    level sets without coupling, few features              SemismoothNewton
+    ====================================================== =========    problem                                                solver
+    ====================================================== =========    level sets without coupling, few features              SemismoothNewton
     level sets without coupling, free offsets              LevelPath
     level sets without coupling, penalised offsets         OffsetNewton
     slopes that must not be negative, of medium rank       InteriorPoint
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
+    norms, one kernel of large rank, small λ               FactoredADMM
     λ and rank large, no intercept beside norms            ProximalGradient
     box dual of little curvature, or with missing values   SemismoothNewton
     anything else                                          ADMM
-    ====================================================== ================
-
+    ====================================================== =========
     "Level sets" are those of a :func:`~mercer.problems.level_set_problem`, "slopes" those of a
     :func:`~mercer.problems.monotone_problem`. "Medium rank" means a product of the numerical ranks of the two Gram
     matrices of at most 3 000. Losses like the square loss (Huber, ε-ridge) and smooth ones (M-quantiles), whose duals
