@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from mercer._state import Stateful
 from mercer.estimators.gram_outputs import NEGLIGIBLE_TRACE, GramOutputs
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels.objects import ObjectKernel, as_objects, take_objects
@@ -26,7 +27,7 @@ INDEFINITE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class EncodedCandidates:
+class EncodedCandidates(Stateful):
     """Candidates as a fitted model compares them: made once, by its ``encode``, and ranked for any inputs.
 
     Parameters
@@ -100,7 +101,7 @@ class CandidateLists:
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectSpace(ABC):
+class ObjectSpace(Stateful, ABC):
     """Coordinates of the training objects, and how others get theirs.
 
     Parameters

@@ -217,8 +217,10 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ``print(explain(problem))`` shows which one it is; ``plan("auto", problem, tol).solve()`` also uses what the choice
     had to compute.
 
-    ====================================================== =========    problem                                                solver
-    ====================================================== =========    level sets without coupling, few features              SemismoothNewton
+    ====================================================== ================
+    problem                                                solver
+    ====================================================== ================
+    level sets without coupling, few features              SemismoothNewton
     level sets without coupling, free offsets              LevelPath
     level sets without coupling, penalised offsets         OffsetNewton
     slopes that must not be negative, of medium rank       InteriorPoint
@@ -229,7 +231,8 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     λ and rank large, no intercept beside norms            ProximalGradient
     box dual of little curvature, or with missing values   SemismoothNewton
     anything else                                          ADMM
-    ====================================================== =========
+    ====================================================== ================
+
     "Level sets" are those of a :func:`~mercer.problems.level_set_problem`, "slopes" those of a
     :func:`~mercer.problems.monotone_problem`. "Medium rank" means a product of the numerical ranks of the two Gram
     matrices of at most 3 000. Losses like the square loss (Huber, ε-ridge) and smooth ones (M-quantiles), whose duals
