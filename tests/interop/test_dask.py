@@ -118,14 +118,17 @@ def test_robust_vectors_are_those_in_memory_to_the_gap(client, data):
     close_in_loss(fitted, reference, "huber")
 
 
-def test_costs_of_a_data_frame_with_text(client, data):
+def test_costs_of_parquet_files_with_text(client, data, tmp_path):
     pandas = pytest.importorskip("pandas")
     frames = pytest.importorskip("dask.dataframe")
     X, Y, _ = data
     rng = np.random.default_rng(1)
     table = pandas.DataFrame(X, columns=list("abc")).assign(kind=rng.choice(["hot", "cold"], size=600))
     labels = np.where(Y[:, 0] + (table.kind == "hot") > 0.5, "yes", "no")
-    rows = frames.from_pandas(table.assign(label=labels), npartitions=2)
+    pytest.importorskip("pyarrow")
+    for k in range(3):  # of small files Dask would read several at once, as many as a column is small
+        table.assign(label=labels)[k * 200 : (k + 1) * 200].to_parquet(tmp_path / f"{k}.parquet")
+    rows = frames.read_parquet(tmp_path)
     settings = {"kernel": Gaussian(), "approximation": features(), "measure": Points([0.3, 0.7]), "tol": 1e-2}
     fitted = on_dask.fit(CostSensitiveClassifier(**settings), rows[[*"abc", "kind"]], rows["label"])
     reference = CostSensitiveClassifier(**settings).fit(table, labels)
@@ -167,26 +170,26 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, data):
     X, Y, _ = data
     kernel = RandomFourier(15, random_state=0).bind(Gaussian(1.0), X)
     client.wait_for_workers(2)
-    solver = StreamedADMM(tol=1e-2)
+    solver = StreamedADMM(tol=3e-3)
 
     def kill(n_iter, certificate):
         if not killed:
-            killed.update(client.run(os.getpid))
-            os.kill(min(killed.values()), signal.SIGKILL)
+            address, process = min(client.run(os.getpid).items())
+            killed.update(address=address, step=n_iter)
+            os.kill(process, signal.SIGKILL)
 
     local = solver.solve(problem_of(LocalBlocks(kernel, ArrayRows(X, Y[:, 0]))))
     results, killed = [], {}
     for callback in (None, kill):
         blocks = on_dask.DaskBlocks(kernel, on_dask.DaskRows(chunked(X), chunked(Y[:, 0])))
         results.append(solver.solve(problem_of(blocks), callback=callback))
-    client.wait_for_workers(2)
-    assert len(killed) == 2
-    assert min(killed.values()) not in client.run(os.getpid).values()
     quiet, disturbed = results
-    assert disturbed.n_iter == quiet.n_iter > 8
+    assert killed["address"] not in client.nthreads()  # its rows and states were worked out again
+    client.wait_for_workers(2)
+    assert disturbed.n_iter == quiet.n_iter > killed["step"]
     np.testing.assert_array_equal(disturbed.coef, quiet.coef)
     np.testing.assert_array_equal(disturbed.intercept, quiet.intercept)
-    assert disturbed.relative_gap == quiet.relative_gap <= 1e-2
+    assert disturbed.relative_gap == quiet.relative_gap <= 3e-3
     np.testing.assert_allclose(quiet.coef, local.coef, atol=1e-8)
 
 

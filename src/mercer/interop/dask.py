@@ -12,7 +12,7 @@ from mercer._params import check_number
 from mercer.estimators.streamed_fit import StreamedFit
 from mercer.exceptions import parameter_error
 from mercer.interop.dask_blocks import DaskBlocks
-from mercer.interop.dask_rows import DaskRows
+from mercer.interop.dask_rows import DaskRows, delayed_chunks
 
 __all__ = ["DaskBlocks", "DaskRows", "fit", "predict"]
 
@@ -85,7 +85,7 @@ def predict(method: Callable[..., Any], X: Any, *args: Any, **kwargs: Any) -> An
         like = np.asarray(method(row, *args, **kwargs))
     told = _Told(method, args, kwargs, like[:0])
     if not array:
-        parts = [dask.delayed(told)(part) for part in X.to_delayed()]
+        parts = [dask.delayed(told)(part) for part in delayed_chunks(X)]
         made = [dask.array.from_delayed(one, (np.nan, *like.shape[1:]), meta=like[:0]) for one in parts]
         return dask.array.concatenate(made, allow_unknown_chunksizes=True)
     X = X.rechunk({1: -1})

@@ -14,7 +14,7 @@ from mercer.exceptions import DataError, MercerError, RowsLostError, Unsupported
 from mercer.rows import Batch, Rows
 from mercer.rows.batch import read_batch
 
-__all__ = ["DaskRows", "client_of", "speaking"]
+__all__ = ["DaskRows", "client_of", "delayed_chunks", "speaking"]
 
 #: a chunk as it came: X, y, weights or None, and its name for messages
 Chunk = tuple[Any, Any, Any, str]
@@ -142,7 +142,7 @@ def _aligned(given: dict[str, Any]) -> list[list[Any]]:
         arrays[name] = one.rechunk({0: rows} if known and rows != one.chunks[0] else {})
         if one.ndim == 2 and len(one.chunks[1]) > 1:
             arrays[name] = arrays[name].rechunk({1: -1})
-    delayed = {name: np.ravel(arrays.get(name, one).to_delayed()).tolist() for name, one in given.items()}
+    delayed = {name: delayed_chunks(arrays.get(name, one)) for name, one in given.items()}
     counts = {name: len(chunks) for name, chunks in delayed.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -151,6 +151,17 @@ def _aligned(given: dict[str, Any]) -> list[list[Any]]:
             "compute_chunk_sizes() of arrays, or to_dask_array(lengths=True) of data frames, and pass arrays."
         )
     return [list(chunk) for chunk in zip(*delayed.values(), strict=True)]
+
+
+def delayed_chunks(collection: Any) -> list[Any]:
+    """Return one delayed object for each chunk of rows.
+
+    Data frames are simplified only (columns that nobody uses are not read): Dask's last optimisation puts small files
+    together, as many as the columns at hand suggest, so that X and y of the same table would come in different chunks.
+    """
+    if hasattr(collection, "simplify"):
+        return list(collection.simplify().to_delayed(optimize_graph=False))
+    return np.ravel(collection.to_delayed()).tolist()
 
 
 def _placed(client: Any, parts: list[list[Any]]) -> list[Any]:
