@@ -14,8 +14,8 @@
     features and of a step of ADMM by the clock (target 1.6), CPU time of the busiest worker, and bytes that workers
     send to each other in a step, for a quarter of the rows, too.
 
-Everything but the clock of (c) is CPU time, each measurement in a process of its own, whose peak memory is that of all it does, the data
-included. Targets are smooth, with noise whose size depends on the inputs. Prints tables, writes JSON.
+Everything but the clock of (c) is CPU time, each measurement in a process of its own, whose peak memory is that of all
+it does, the data included. Targets are smooth, with noise whose size depends on the inputs. Prints tables, writes JSON.
 """
 
 from __future__ import annotations

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.interop.dask_rows import DaskRows, speaking
+from mercer.exceptions import DataError
+from mercer.interop.dask_rows import DaskRows, mapped, speaking
 from mercer.problems import Block, LocalBlocks, RowBlocks, StoredBlocks
 from mercer.problems.row_blocks import Work, add
 from mercer.rows import Batch, Rows
@@ -44,15 +46,14 @@ class DaskBlocks(RowBlocks):
 
     def __init__(self, kernel: Any, rows: DaskRows, encode: Any = None) -> None:
         self.client = rows.client
-        self._places = rows.batches(encode)
+        self._places, self._owners = rows.batches(encode)
+        if not self._places:
+            raise DataError("DaskBlocks: no row is left; all have the weight 0.")
         with speaking(self.client):
-            n_workers = max(1, len(self.client.nthreads()))
             first = self.client.submit(_first_row, self._places[0], pure=False).result()
             self._kernel = self._sent(kernel)
         local = LocalBlocks(kernel, _Read(first))
         self._shape = local.n_features, local.itemsize
-        groups = np.array_split(np.arange(len(self._places)), n_workers)
-        self._groups = [group.tolist() for group in groups if len(group)]
 
     @property
     def n_features(self) -> int:
@@ -68,9 +69,9 @@ class DaskBlocks(RowBlocks):
         with speaking(client):
             common = [[self._sent(work)] * n, [self._kernel] * n, before, [features] * n]
             if getattr(work, "leaves_states", False):
-                return before, self._added(client.map(_summed, self._places, *common, pure=False))
-            done = client.map(_worked, self._places, *common, pure=False)
-            return done, self._added(client.map(_sums, done, pure=False, priority=FIRST))
+                return before, self._added(mapped(client, self._owners, _summed, self._places, *common))
+            done = mapped(client, self._owners, _worked, self._places, *common)
+            return done, self._added(mapped(client, self._owners, _sums, done, priority=FIRST))
 
     def stored(self, n_rows: int, limit: int | None = None) -> RowBlocks:
         size = n_rows * self.n_features * self.itemsize
@@ -80,7 +81,7 @@ class DaskBlocks(RowBlocks):
             n = len(self._places)
             other = object.__new__(DaskBlocks)
             other.__dict__.update(self.__dict__)
-            other._places = self.client.map(_featurised, self._places, [self._kernel] * n, pure=False)
+            other._places = mapped(self.client, self._owners, _featurised, self._places, [self._kernel] * n)
         return other
 
     def _sent(self, value: Any) -> Any:
@@ -95,7 +96,8 @@ class DaskBlocks(RowBlocks):
 
     def _added(self, sums: list[Any]) -> tuple:
         """Add up sums on each worker, then between them, in a fixed order."""
-        totals = [self._tree([sums[k] for k in group], 1)[0] for group in self._groups]
+        groups = [list(index) for _, index in groupby(range(len(sums)), self._owners.__getitem__)]
+        totals = [self._tree([sums[k] for k in group], 1)[0] for group in groups]
         del sums
         return _total(self.client.gather(self._tree(totals, FAN_IN)))
 

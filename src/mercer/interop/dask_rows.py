@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from mercer.exceptions import DataError, MercerError, RowsLostError, Unsupported
 from mercer.rows import Batch, Rows
 from mercer.rows.batch import read_batch
 
-__all__ = ["DaskRows", "client_of", "delayed_chunks", "speaking"]
+__all__ = ["DaskRows", "client_of", "delayed_chunks", "mapped", "speaking"]
 
 #: a chunk as it came: X, y, weights or None, and its name for messages
 Chunk = tuple[Any, Any, Any, str]
@@ -42,10 +42,13 @@ class DaskRows(Rows):
         self.client = client_of(client)
         parts = _aligned({"X": X, "Y": Y} | ({} if weight is None else {"weight": weight}))
         with speaking(self.client):
-            chunks = _placed(self.client, parts)
-            sizes = self.client.gather(self.client.map(_length, chunks, pure=False))
-        self.chunks = [chunk for chunk, size in zip(chunks, sizes, strict=True) if size]
-        self.sizes = [size for size in sizes if size]
+            owners = _owners(self.client, len(parts))
+            chunks = _placed(self.client, owners, parts)
+            sizes = self.client.gather(mapped(self.client, owners, _length, chunks))
+        kept = [k for k, size in enumerate(sizes) if size]
+        self.chunks: list[Any] = [chunks[k] for k in kept]
+        self.sizes: list[int] = [sizes[k] for k in kept]
+        self.owners: list[str] = [owners[k] for k in kept]
         if not self.chunks:
             raise DataError(f"DaskRows: none of the {len(sizes)} chunks has a row.")
         self.n_rows = sum(self.sizes)
@@ -63,18 +66,22 @@ class DaskRows(Rows):
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         wanted = [rows[(rows >= a) & (rows < b)] - a for a, b in pairwise(starts)]
         with speaking(self.client):
-            found = self.client.gather(self.client.map(_taken, self.chunks, wanted, pure=False))
+            found = self.client.gather(mapped(self.client, self.owners, _taken, self.chunks, wanted))
         found = [part for part in found if len(part[0])]
         X, Y, weight = (_joined([part[k] for part in found]) for k in range(3))
         return X, Y, weight
 
-    def batches(self, encode: Callable[[Any, Any, Any], tuple[Any, Any, Any]] | None = None) -> list[Any]:
-        """Return futures of a :class:`~mercer.rows.Batch` each, made by ``encode(X, Y, weight)`` on the workers."""
+    def batches(self, encode: Callable[[Any, Any, Any], tuple[Any, Any, Any]] | None = None) -> tuple[list, list]:
+        """Return a future of a :class:`~mercer.rows.Batch` for each chunk, and the worker that it is meant for.
+
+        They are made by ``encode(X, Y, weight)`` on the workers.
+        """
         with speaking(self.client):
             sent = self.client.submit(_same, encode, pure=False)
-            made = self.client.map(_encoded, self.chunks, [sent] * len(self.chunks), pure=False)
-            sizes = self.client.gather(self.client.map(_batch_length, made, pure=False))
-        return [batch for batch, size in zip(made, sizes, strict=True) if size]
+            made = mapped(self.client, self.owners, _encoded, self.chunks, [sent] * len(self.chunks))
+            sizes = self.client.gather(mapped(self.client, self.owners, _batch_length, made))
+        kept = [k for k, size in enumerate(sizes) if size]
+        return [made[k] for k in kept], [self.owners[k] for k in kept]
 
 
 def client_of(client: Any) -> Any:
@@ -164,18 +171,39 @@ def delayed_chunks(collection: Any) -> list[Any]:
     return np.ravel(collection.to_delayed()).tolist()
 
 
-def _placed(client: Any, parts: list[list[Any]]) -> list[Any]:
-    """Return futures of chunks, contiguous ones on the same worker as long as it lives."""
+def _owners(client: Any, n_chunks: int) -> list[str]:
+    """Return the address of a worker for each chunk: contiguous chunks have the same one, all about as many."""
+    addresses = sorted(client.nthreads()) or [""]
+    return [addresses[k * len(addresses) // n_chunks] for k in range(n_chunks)]
+
+
+def _placed(client: Any, owners: list[str], parts: list[list[Any]]) -> list[Any]:
+    """Return futures of chunks, each on its worker as long as that lives."""
     import dask
 
     opened = dask.delayed(_opened, pure=False)
-    addresses = sorted(client.nthreads()) or [None]
     futures: list[Any] = []
-    for worker, index in zip(addresses, np.array_split(np.arange(len(parts)), len(addresses)), strict=True):
-        chunks = [opened(f"chunk {k}", *parts[k]) for k in index.tolist()]
-        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        futures += client.compute(chunks, optimize_graph=False, **where)
+    for owner, index in groupby(range(len(parts)), owners.__getitem__):
+        chunks = [opened(f"chunk {k}", *parts[k]) for k in index]
+        futures += client.compute(chunks, optimize_graph=False, **_preferred(owner))
     return futures
+
+
+def mapped(client: Any, owners: list[str], function: Any, *columns: list[Any], priority: int = 0) -> list[Any]:
+    """Return futures of a function of each chunk, on the workers that are meant for them as long as these live.
+
+    Left to itself, Dask moves chunks to a worker that waits for its own tasks to be handed out.
+    """
+    futures: list[Any] = []
+    for owner, index in groupby(range(len(owners)), owners.__getitem__):
+        chunks = list(index)
+        given = [[column[k] for k in chunks] for column in columns]
+        futures += client.map(function, *given, pure=False, priority=priority, **_preferred(owner))
+    return futures
+
+
+def _preferred(owner: str) -> dict[str, Any]:
+    return {"workers": [owner], "allow_other_workers": True} if owner else {}
 
 
 # -- what workers do --------------------------------------------------------------------------------------------------
