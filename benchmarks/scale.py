@@ -9,10 +9,13 @@
     tenth of the rows (slope of time 1.05), and ``RBFSampler`` + ``Ridge`` with as many features (never slower, at half
     the memory; it is measured at a fifth of the rows, as it keeps all features);
 (b) 20 quantile levels, d = 20: ``StreamedADMM`` to a certified relative gap of 1e-2, and nine models of LightGBM:
-    time, held-out loss at the nine levels (target 1.02), crossings of the 20 levels.
+    time, held-out loss at the nine levels (target 1.02), crossings of the 20 levels;
+(c) the same levels on a Dask cluster of this machine, from Parquet, by two workers and by one: time of the products of
+    features and of a step of ADMM by the clock (target 1.6), CPU time of the busiest worker, and bytes that workers
+    send to each other in a step, for a quarter of the rows, too.
 
-Everything is CPU time, each measurement in a process of its own, whose peak memory is that of all it does, the data
-included. Targets are smooth, with noise whose size depends on the inputs. Prints tables, writes JSON.
+Everything but the clock of (c) is CPU time, each measurement in a process of its own, whose peak memory is that of all
+it does, the data included. Targets are smooth, with noise whose size depends on the inputs. Prints tables, writes JSON.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import math
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -177,7 +181,72 @@ def boosting(n: int, n_features: int, single: bool, target: str) -> dict:
     return {"one": spent, "loss": pinball(mean + noise, Q, NINE), "crossings": int((np.diff(Q, axis=1) < 0).sum())}
 
 
-WORK = {function.__name__: function for function in (ridge, sampler, quantiles, boosting)}
+def parquet(directory: Path, n: int, n_files: int) -> None:
+    """Write inputs and a target, some rows a file."""
+    import pandas as pd
+
+    for k in range(n_files):
+        X, mean, noise = made(n // n_files, 100 + k, np.float32, "directions")
+        table = pd.DataFrame(X, columns=[f"x{j}" for j in range(D_INPUTS)])
+        table.assign(y=mean + noise).to_parquet(directory / f"{k:03d}.parquet")
+
+
+def cluster(n: int, n_features: int, single: bool, n_workers: str, directory: str) -> dict:
+    """Products of features, and a few steps of ADMM for 20 levels, on workers of one thread."""
+    import dask.dataframe
+    from distributed import Client
+
+    from mercer.interop.dask import DaskBlocks, DaskRows
+    from mercer.kernels import FeatureKernel, Gaussian
+    from mercer.linalg import right_factor
+    from mercer.losses import Pinball
+    from mercer.measures import Measure
+    from mercer.problems import FeatureProblem
+    from mercer.solvers.feature_ridge import FeatureBasis
+    from mercer.solvers.streamed_admm import Start, Step
+
+    levels = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
+    measure = Measure(levels, np.full(N_LEVELS, 1 / N_LEVELS))
+    factor = right_factor(Gaussian(4.0)(levels[:, None], levels[:, None]), measure.weights, 1e-6)
+    kernel = FeatureKernel(Waves(n_features, np.float32))
+    with Client(n_workers=int(n_workers), threads_per_worker=1, dashboard_address=None) as client:
+        table = dask.dataframe.read_parquet(directory)
+        rows = DaskRows(table[[f"x{j}" for j in range(D_INPUTS)]], table["y"])
+        problem = FeatureProblem(DaskBlocks(kernel, rows), Pinball(), measure, ALPHA, factor, True)
+
+        def watched(function) -> tuple[float, float, float, object]:
+            """Seconds by the clock and of the busiest worker, and bytes between workers."""
+            before, start = client.run(spent_by_worker), time.perf_counter()
+            result = function()
+            clock, after = time.perf_counter() - start, client.run(spent_by_worker)
+            seconds, sent = zip(*((after[key][0] - before[key][0], after[key][1] - before[key][1]) for key in after),
+                                strict=True)  # fmt: skip
+            return clock, max(seconds), sum(sent), result
+
+        products = watched(lambda: problem.moments)
+        basis = FeatureBasis(problem)
+        rho = 1.0
+        states, (along, total) = problem.blocks.map(Start(problem.terms, rho, None))
+
+        def steps() -> None:
+            state, sums = states, (along, total)
+            for _ in range(5):
+                correction = basis.correction(*sums, rho)
+                state, sums = problem.blocks.map(Step(problem.terms, rho, correction, 1.6, False), state)
+
+        stepped = watched(steps)
+    return {
+        "workers": int(n_workers), "products": products[0], "products_cpu": products[1],
+        "one": stepped[0] / 5, "one_cpu": stepped[1] / 5, "bytes": stepped[2] / 5,
+    }  # fmt: skip
+
+
+def spent_by_worker(dask_worker) -> tuple[float, int]:
+    """CPU seconds of a worker, and bytes that it has sent to others."""
+    return time.process_time(), dask_worker.transfer_outgoing_bytes_total
+
+
+WORK = {function.__name__: function for function in (ridge, sampler, quantiles, boosting, cluster)}
 
 
 def measured(name: str, n: int, n_features: int, single: bool = False, *target: str) -> dict:
@@ -193,6 +262,23 @@ def measured(name: str, n: int, n_features: int, single: bool = False, *target: 
     return row
 
 
+def scaling(n: int, n_features: int) -> list[dict]:
+    """Measure part (c): one worker and two, and two with a quarter of the rows."""
+    rows = []
+    for size, workers in ((n, "1"), (n, "2"), (n // 4, "2")):
+        with tempfile.TemporaryDirectory() as directory:
+            parquet(Path(directory), size, 40 if n >= 400_000 else 8)
+            rows.append(measured("cluster", size, n_features, True, workers, directory))
+    one, two, quarter = rows
+    if any("failed" in row for row in rows):
+        return rows
+    for what in ("products", "one"):
+        print(f"    {what}: one worker / two: {one[what] / two[what]:.2f} by the clock (1.6), "
+              f"{one[what + '_cpu'] / two[what + '_cpu']:.2f} in CPU time of the busiest")  # fmt: skip
+    print(f"    bytes between workers in a step: {two['bytes']:.0f}, of a quarter of the rows {quarter['bytes']:.0f}")
+    return rows
+
+
 def slope(small: dict, large: dict) -> float:
     """Growth of CPU time with n in log–log."""
     return math.log(large["one"] / small["one"]) / math.log(large["n"] / small["n"])
@@ -203,7 +289,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, without targets")
     parser.add_argument("--data", help="not needed: all data are made")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "scale.json")
-    parser.add_argument("--only", choices=["ridge", "quantiles"], help="one of the two parts")
+    parser.add_argument("--only", choices=["ridge", "quantiles", "cluster"], help="one of the parts")
+    parser.add_argument("--rows", type=int, help="rows of the cluster; 4 000 000 by default")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work:
@@ -213,7 +300,7 @@ def main() -> None:
         return
     n, few, n_features = (20_000, 5_000, 200) if arguments.quick else (1_000_000, 100_000, 1000)
     rows = []
-    if arguments.only != "quantiles":
+    if arguments.only in (None, "ridge"):
         for single in (False, True):
             small, large = (measured("ridge", size, n_features, single) for size in (few, n))
             rows += [small, large]
@@ -226,7 +313,9 @@ def main() -> None:
             rows += fifth
             print(f"    RBFSampler + Ridge / ours: time {fifth[1]['one'] / fifth[0]['one']:.2f} (1), "
                   f"memory {fifth[1]['peak'] / fifth[0]['peak']:.2f} (2)")  # fmt: skip
-    if arguments.only != "ridge":
+    if arguments.only in (None, "cluster"):
+        rows += scaling(arguments.rows or (40_000 if arguments.quick else 4_000_000), n_features)
+    if arguments.only in (None, "quantiles"):
         for size in (few, n):
             for target in ("directions", "axes"):
                 ours = measured("quantiles", size, n_features, True, target)

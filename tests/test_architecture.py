@@ -49,6 +49,8 @@ OPTIONAL = {
     "torch",
     "jax",
     "dask",
+    "distributed",
+    "cloudpickle",
     "skfda",
     "cvxpy",
     "hypothesis",

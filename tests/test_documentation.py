@@ -22,6 +22,8 @@ def test_snippet_runs(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if "import skfda" in code:  # an extra, which is not installed for the tests by themselves
         pytest.importorskip("skfda")
+    if "import dask" in code:
+        pytest.importorskip("distributed")
     exec(compile(code, "snippet", "exec"), {"__name__": "__snippet__"})
 
 

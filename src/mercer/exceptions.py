@@ -8,6 +8,7 @@ __all__ = [
     "ParameterTypeError",
     "DataError",
     "ModelFileError",
+    "RowsLostError",
     "UnsupportedError",
     "ContaminationWarning",
     "ExtrapolationWarning",
@@ -33,6 +34,10 @@ class DataError(MercerError, ValueError):
 
 class ModelFileError(MercerError, ValueError):
     """A file is not a model that can be loaded: foreign, truncated, changed, or of a newer version."""
+
+
+class RowsLostError(MercerError, ConnectionError):
+    """Rows cannot be reached any more: those who hold them are gone, or who speaks to them."""
 
 
 class UnsupportedError(MercerError, ValueError):

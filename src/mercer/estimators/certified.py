@@ -123,14 +123,10 @@ class CertifiedEstimator(BaseEstimator):
 
         Returned are also the problem and the fitted function.
         """
-        if not (isinstance(self.solver, str) and self.solver == "auto"):
-            hint = "The features of all rows do not fit into memory; take fewer features, or memory_limit."
-            raise parameter_error(self, "solver", self.solver, "'auto' for so many rows and features", hint)
         with progress(self.verbose, f"{type(self).__name__}: {len(X)} rows of features, some at a time") as told:
             looks = told.looks(StreamedADMM(tol=self._tolerance))
-            problem, coef, dual, result = fit_streamed(
-                bound, X, Y, weight, loss, alpha, fit_intercept, self._tolerance, self.max_iter, looks, interrupted
-            )
+            settings = self.solver, self._tolerance, self.max_iter, looks, interrupted
+            problem, coef, dual, result = fit_streamed(bound, X, Y, weight, loss, alpha, fit_intercept, *settings)
         return problem, replace(result, coef=dual), bound.of_features(coef)
 
     def _warm_start(self, problem):

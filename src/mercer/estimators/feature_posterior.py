@@ -11,6 +11,7 @@ from mercer import backend
 from mercer._state import Stateful
 from mercer.backend import to_numpy
 from mercer.kernels import Kernel
+from mercer.linalg import Moments
 
 __all__ = ["FeaturePosterior"]
 
@@ -71,6 +72,13 @@ class FeaturePosterior(Stateful):
             spectrum, vectors = backend.eigh((phi.T * weight) @ phi)
             spectrum = np.maximum(spectrum, 0)
         return cls(kernel, vectors, spectrum, vectors.T @ (weight @ phi), float(weight.sum()), **given)
+
+    @classmethod
+    def of_moments(cls, kernel: Kernel, moments: Moments, **given: Any) -> Self:
+        """Return it for rows of which the moments are known; weights count as those of mean 1."""
+        n = float(moments.n_rows)
+        spectrum, vectors = backend.eigh(n * moments.products(False)[0])
+        return cls(kernel, vectors, np.maximum(spectrum, 0), n * (vectors.T @ moments.feature_mean), n, **given)
 
     def covariance(self, X: Any) -> np.ndarray:
         """Return the covariance matrices of the predictions at the rows of X, shape (len(X), p, p)."""

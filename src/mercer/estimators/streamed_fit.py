@@ -9,10 +9,10 @@ import numpy as np
 from mercer.backend import is_numpy, to_numpy
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import affordable_rank, representer_coef, right_factor
-from mercer.losses import Loss, Square
+from mercer.losses import Loss
 from mercer.problems import FeatureProblem
 from mercer.rows import ArrayRows
-from mercer.solvers import NormalEquations, SolverResult, StreamedADMM, StreamedLBFGS
+from mercer.solvers import SolverResult, select_streamed
 
 __all__ = ["Streamed", "fit_streamed", "must_stream"]
 
@@ -41,6 +41,7 @@ def fit_streamed(
     loss: Loss,
     alpha: float,
     fit_intercept: bool,
+    solver: Any,
     tol: float,
     max_iter: int | None,
     callback: Any = None,
@@ -48,8 +49,7 @@ def fit_streamed(
 ) -> Streamed:
     """Minimise (1/n) Σ_i s_i L_i(φ(x_i) C Rᵀ + b) + (λ/2)‖C‖² one block of rows after the other, RRᵀ = K_Θ ⊗ A.
 
-    The square loss takes one pass for its normal equations, smooth losses L-BFGS, others ADMM. ``bound`` has k_X with
-    explicit features.
+    ``solver`` is what :func:`~mercer.solvers.select_streamed` takes; ``bound`` has k_X with explicit features.
     """
     if bound.slopes is not None:
         raise UnsupportedError(
@@ -61,12 +61,7 @@ def fit_streamed(
     factor = right_factor(output, weights)
     rows = ArrayRows(X, Y, weight)
     problem = FeatureProblem((bound.kernel, rows), loss, measure, alpha, factor=factor, fit_intercept=fit_intercept)
-    settings: dict[str, Any] = {"tol": tol} | ({} if max_iter is None else {"max_iter": max_iter})
-    solver = StreamedADMM(**settings) if loss.has_conjugate else StreamedLBFGS(**settings)
-    init = None  # for ADMM that of the square loss is the solution, which one look certifies
-    if isinstance(loss, Square) and problem.complete:
-        fit = NormalEquations(bound.kernel, measure, factor, fit_intercept).read(rows).solve([alpha]).fit(alpha)
-        init = fit.coef, fit.intercept
-    result = solver.solve(problem, init, callback, interrupted)
+    chosen = select_streamed(solver, problem, tol, max_iter)
+    result = chosen.solve(problem, None, callback, interrupted)
     dual = np.concatenate([state.A for state in result.states])
     return Streamed(problem, representer_coef(result.coef, factor, weights), dual, result)

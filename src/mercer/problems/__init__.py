@@ -12,7 +12,7 @@ from mercer.problems.monotone import SlopedIntercept, monotone_problem
 from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
 from mercer.problems.rounding import Rounding
-from mercer.problems.row_blocks import Block, LocalBlocks, RowBlocks, StoredBlocks
+from mercer.problems.row_blocks import Block, LocalBlocks, Reading, RowBlocks, StoredBlocks
 
 __all__ = [
     "Block",
@@ -26,6 +26,7 @@ __all__ = [
     "Offsets",
     "PenalisedOffsets",
     "PrimalProblem",
+    "Reading",
     "Rounding",
     "RowBlocks",
     "SlopedIntercept",

@@ -15,7 +15,7 @@ from mercer.exceptions import DataError
 from mercer.linalg import Moments
 from mercer.problems.problem_rows import FeatureTerms
 from mercer.problems.rounding import Rounding
-from mercer.problems.row_blocks import Block
+from mercer.problems.row_blocks import Block, Reading
 
 __all__ = [
     "Along",
@@ -53,7 +53,7 @@ class Sum(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Survey:
+class Survey(Reading):
     """Rows, weights, sum of squared targets and number of observed ones; targets are checked."""
 
     terms: FeatureTerms
@@ -70,7 +70,7 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class Gather:
+class Gather(Reading):
     """Moments of features and, where none is missing, of targets."""
 
     def __call__(self, block: Block, state: Any) -> tuple[Any, tuple]:
@@ -80,7 +80,7 @@ class Gather:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Sizes(Reading):
     """Squared residuals and squared slopes at an intercept."""
 
     terms: FeatureTerms
@@ -95,7 +95,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Slope:
+class Slope(Reading):
     """Value of the loss at φC Rᵀ + b, and its gradients along features and in b."""
 
     terms: FeatureTerms
@@ -122,7 +122,7 @@ class Along:
 
 
 @dataclass(frozen=True)
-class Representers:
+class Representers(Reading):
     """Σ_i s_i φ(x_i) a_i W."""
 
     terms: FeatureTerms
@@ -144,7 +144,7 @@ class Predict:
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(Reading):
     """Value of the loss at kept predictions and an intercept."""
 
     terms: FeatureTerms
@@ -156,7 +156,7 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class RiskSlope:
+class RiskSlope(Reading):
     """Its slope in the intercept."""
 
     terms: FeatureTerms
@@ -168,7 +168,7 @@ class RiskSlope:
 
 
 @dataclass(frozen=True)
-class Roundings:
+class Roundings(Reading):
     """Bounds of what rounding does to a gap and to its two values."""
 
     terms: FeatureTerms
@@ -189,6 +189,10 @@ class Shifted:
     shift: np.ndarray
     support: bool
     keep: bool = False
+
+    @property
+    def leaves_states(self) -> bool:
+        return not self.keep
 
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
@@ -213,7 +217,7 @@ class Shrunk:
 
 
 @dataclass(frozen=True)
-class Squares:
+class Squares(Reading):
     """Σ a²."""
 
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:

@@ -128,6 +128,15 @@ class FeatureProblem:
         return self.n_rows, len(self.measure)
 
     @property
+    def shift(self) -> float:
+        """λn: of the square loss, the variance of the noise over that of the signal."""
+        return 1 / self.terms.scale
+
+    def signal_variance(self, objective: float, n_known: int) -> float:
+        """Return σ² of greatest evidence, as :meth:`DualProblem.signal_variance` does."""
+        return 2 * max(objective, 0.0) / (self.alpha * max(n_known, 1))
+
+    @property
     def boxed(self) -> bool:
         """Whether the conjugate of the loss is a quadratic on a bounded box."""
         box = self.loss.box(np.zeros((1, len(self.measure))), self.measure)

@@ -13,7 +13,7 @@ from mercer.linalg import memory_budget
 from mercer.linalg.memory import BLOCK_BYTES
 from mercer.rows import Batch, Rows
 
-__all__ = ["Block", "LocalBlocks", "RowBlocks", "StoredBlocks"]
+__all__ = ["Block", "LocalBlocks", "Reading", "RowBlocks", "StoredBlocks"]
 
 #: work(block, state) returns a new state and a tuple of small arrays, which are added up over blocks
 Work = Callable[["Block", Any], tuple[Any, tuple]]
@@ -29,6 +29,12 @@ class Block(NamedTuple):
     features: Any
     Y: np.ndarray
     weight: np.ndarray | None = None
+
+
+class Reading:
+    """Work that returns the states which it was given: nobody needs to bring them back."""
+
+    leaves_states = True
 
 
 class RowBlocks(ABC):
@@ -55,7 +61,8 @@ class RowBlocks(ABC):
         Parameters
         ----------
         work : callable
-            (block, state) ↦ (state, tuple of arrays or numbers); it can be sent elsewhere.
+            (block, state) ↦ (state, tuple of arrays or numbers); it can be sent elsewhere. Work that leaves states as
+            they are says so (:class:`Reading`); other work returns sums of D × q numbers at most.
         states : list, optional
             The states, as an earlier ``map`` returned them; None stands for None in each block.
         features : bool, default=True

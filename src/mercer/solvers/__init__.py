@@ -25,6 +25,8 @@ from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
 from mercer.solvers.streamed import StreamedResult, StreamedSolver
 from mercer.solvers.streamed_admm import StreamedADMM
+from mercer.solvers.streamed_auto import select_streamed
+from mercer.solvers.streamed_closed_form import StreamedClosedForm
 from mercer.solvers.streamed_lbfgs import StreamedLBFGS
 from mercer.solvers.streamed_newton import StreamedNewton
 
@@ -48,6 +50,7 @@ __all__ = [
     "Solver",
     "SolverResult",
     "StreamedADMM",
+    "StreamedClosedForm",
     "StreamedLBFGS",
     "StreamedNewton",
     "StreamedResult",
@@ -65,4 +68,5 @@ __all__ = [
     "no_worse_than_null",
     "plan",
     "select",
+    "select_streamed",
 ]

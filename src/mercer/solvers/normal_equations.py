@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from mercer.exceptions import DataError, UnsupportedError
 from mercer.linalg import Moments
 from mercer.linalg.memory import BLOCK_BYTES
 from mercer.measures import Measure
+from mercer.problems import Block, Reading, RowBlocks
+from mercer.problems.block_work import Gather
 from mercer.rows import Batch, Rows
 from mercer.rows.batch import read_batch
 from mercer.solvers.feature_path import FeaturePath
@@ -85,8 +88,15 @@ class NormalEquations:
         self._each_block(self._read(batch), "downdate")
         return self
 
-    def read(self, rows: Rows | Iterable[Any]) -> NormalEquations:
-        """Add all batches of a source; where it fails, those before are kept, and ``n_rows`` says how many rows."""
+    def read(self, rows: Rows | RowBlocks | Iterable[Any]) -> NormalEquations:
+        """Add all batches of a source; where it fails, those before are kept, and ``n_rows`` says how many rows.
+
+        Of rows in blocks, with features of this kernel, products are added up where the blocks are: all or nothing.
+        """
+        if isinstance(rows, RowBlocks):
+            _, (found,) = rows.map(_Products(len(self.measure)))
+            self.moments = found.value if self.moments is None else self.moments.merge(found.value)
+            return self
         for batch in rows:
             self.update(batch)
         return self
@@ -108,14 +118,7 @@ class NormalEquations:
 
     def _read(self, batch: Any) -> Batch:
         batch = read_batch(batch, "NormalEquations")
-        if batch.Y.shape[1] != len(self.measure):
-            raise DataError(
-                f"NormalEquations: Y must have the {len(self.measure)} columns of the measure; got {batch.Y.shape[1]}."
-            )
-        if np.any(np.isnan(batch.Y)):
-            raise UnsupportedError(
-                "NormalEquations need complete targets; Y has NaN. Drop these rows, or fit the FeatureProblem by ADMM."
-            )
+        _check_targets(batch.Y, len(self.measure))
         return batch
 
     def _each_block(self, batch: Batch, change: str) -> None:
@@ -127,3 +130,23 @@ class NormalEquations:
             part = batch.part(slice(start, start + size))
             getattr(moments, change)(np.asarray(self.kernel.features(part.X)), part.Y, part.weight)
         self.moments = moments
+
+
+@dataclass(frozen=True)
+class _Products(Reading):
+    """Moments of a block whose targets are complete."""
+
+    n_targets: int
+
+    def __call__(self, block: Block, state: Any) -> tuple[Any, tuple]:
+        _check_targets(block.Y, self.n_targets)
+        return Gather()(block, state)
+
+
+def _check_targets(Y: np.ndarray, n_targets: int) -> None:
+    if Y.shape[1] != n_targets:
+        raise DataError(f"NormalEquations: Y must have the {n_targets} columns of the measure; got {Y.shape[1]}.")
+    if np.any(np.isnan(Y)):
+        raise UnsupportedError(
+            "NormalEquations need complete targets; Y has NaN. Drop these rows, or fit the FeatureProblem by ADMM."
+        )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mercer.exceptions import DataError
+from mercer.exceptions import DataError, RowsLostError
 from mercer.problems import Certificate, FeatureProblem, FeatureView
 from mercer.problems.block_work import Dual
 from mercer.solvers.base import Callback, Interrupted, Monitor, Solver, SolverResult
@@ -61,6 +62,11 @@ class StreamedSolver(Solver):
             Called as ``callback(n_iter, certificate)`` at each look at the gap; returning True stops.
         interrupted : callable, optional
             Asked between steps; once it returns True, the solver looks at the gap and stops.
+
+        Notes
+        -----
+        Where rows are lost in mid-fit (:class:`~mercer.exceptions.RowsLostError`), the best model that was looked at is
+        returned, with a warning and the status "stopped".
         """
         self.check(problem)
         shape = problem.blocks.n_features, problem.factor.shape[1]
@@ -73,8 +79,15 @@ class StreamedSolver(Solver):
             b = problem.null_model[1] if problem.fit_intercept else zeros
             looks.keep(FeatureView(Certificate(0.0, 0.0, 0.0, b), np.zeros(shape), b, problem.feasible(states)))
             return looks.result(0)
-        problem = problem.stored(self.memory)
-        return self._stream(problem, init, Looks(self, problem, monitor))
+        looks = Looks(self, problem, monitor)
+        try:
+            looks.problem = problem = problem.stored(self.memory)
+            return self._stream(problem, init, looks)
+        except RowsLostError as error:
+            if looks.best is None:
+                raise
+            warnings.warn(f"{type(self).__name__}: {error} The best model so far is kept.", stacklevel=2)
+            return looks.result(monitor.history[-1][0], "stopped")
 
     def check(self, problem: Any) -> None:
         """Refuse a problem that the algorithm does not solve, with one that does."""

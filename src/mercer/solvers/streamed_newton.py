@@ -11,7 +11,7 @@ from scipy.linalg import get_blas_funcs
 
 from mercer._params import check_number
 from mercer.linalg import positive_solver
-from mercer.problems import Block, FeatureProblem
+from mercer.problems import Block, FeatureProblem, Reading
 from mercer.problems.block_work import Dual
 from mercer.problems.problem_rows import FeatureTerms
 from mercer.solvers.stagnation import Stagnation
@@ -178,7 +178,7 @@ class Maximiser:
 
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(Reading):
     """Value of the loss that a centre has smoothed, its slopes along features and nodes, Hessian, free entries."""
 
     terms: FeatureTerms
