@@ -20,6 +20,7 @@ from mercer import (
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    KernelAutoencoder,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LearnedMatrix,
@@ -119,6 +120,7 @@ MODELS = {
     "vectors, few": (SemiSupervisedRegressor(), X, np.where(np.arange(N)[:, None] % 3, np.nan, CURVES[:, :2])),
     "tasks": (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], CLASSES]), y),
     "classes": (SimplexClassifier(), TABLE, CLASSES),
+    "codes": (KernelAutoencoder(1, hidden=(3,), loss="huber"), TABLE, None),
     "series": (VectorAutoRegressor(), SERIES, None),
 }
 
