@@ -90,7 +90,9 @@ def main() -> None:
     print(f"{'':14} {'fit [s]':>8} {'train':>8} {'feature':>8} {'pixel':>8} {'pre-im.':>8} {'steps':>6}")
     for name, row in rows.items():
         row["fit_s"] = statistics.median(times[name])
-        numbers = [f"{row.get(key, float('nan')):8.3f}" for key in ("fit_s", "train", "feature", "pixel", "pre_images_s")]
+        numbers = [
+            f"{row.get(key, float('nan')):8.3f}" for key in ("fit_s", "train", "feature", "pixel", "pre_images_s")
+        ]
         print(f"{name:14} {' '.join(numbers)} {row.get('steps', '')!s:>6}")
     ratio = PUBLISHED / rows["square"]["fit_s"]
     print(f"{ratio:.0f} times as fast as the authors' code with the square loss (another machine; target 20)")

@@ -41,7 +41,7 @@ NEGLIGIBLE_OBJECTS = 1e-9
 #: relative duality gap of the decoders that L-BFGS compares
 COMPARED_GAP = 1e-7
 #: a decrease of the objective, relative to what it is without a decoder, that is none
-NO_DECREASE = 1e-9
+NO_PROGRESS = 1e-9
 #: what SciPy's numbers mean; another one is that of a callback which has asked for the end
 ENDS_OF_LBFGS = {0: "converged", 1: "max_iter", 2: "stalled"}
 #: names of the losses
@@ -359,7 +359,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 raise StopIteration
 
         limits: dict[str, Any] = {"maxiter": int(self.max_iter), "maxfun": 10 * int(self.max_iter), "maxcor": 20}
-        limits |= {"gtol": float(self.tol), "ftol": NO_DECREASE}
+        limits |= {"gtol": float(self.tol), "ftol": NO_PROGRESS}
         end = scipy.optimize.minimize(relative, flat, jac=True, method="L-BFGS-B", callback=look, options=limits)
         steepest = float(np.max(np.abs(end.jac)))
         status = ENDS_OF_LBFGS.get(int(end.status), "stopped")
