@@ -18,6 +18,7 @@ from mercer import (
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
+    FunctionalQuantileRegressor,
     FunctionalRegressor,
     FunctionalRegressorCV,
     KernelAutoencoder,
@@ -120,6 +121,7 @@ MODELS = {
     "vectors, few": (SemiSupervisedRegressor(), X, np.where(np.arange(N)[:, None] % 3, np.nan, CURVES[:, :2])),
     "tasks": (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], CLASSES]), y),
     "classes": (SimplexClassifier(), TABLE, CLASSES),
+    "quantiles of curves": (FunctionalQuantileRegressor(grid=GRID, alpha=1e-2, random_state=0), TABLE, CURVES),
     "codes": (KernelAutoencoder(1, hidden=(3,), loss="huber"), TABLE, None),
     "series": (VectorAutoRegressor(), SERIES, None),
 }

@@ -7,6 +7,7 @@ from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
+from mercer.estimators.functional_quantile import FunctionalQuantileRegressor
 from mercer.estimators.kernel_autoencoder import KernelAutoencoder
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
@@ -23,6 +24,7 @@ __all__ = [
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",
+    "FunctionalQuantileRegressor",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
     "KernelAutoencoder",
