@@ -10,8 +10,8 @@ from 0.6485 to 0.5685 at ε = 0.4 and rises to 1 at ε = 1, while more and more 
 
 The same model here, with normalised Gaussian kernels on inputs of yeast (103 columns), phoneme (curves at 150
 frequencies) and tecator (spectra at 100 wavelengths), and two settings of (p, λ): "little", where the square loss
-reconstructs training rows almost exactly and overfits, as in the paper (training error 0.0005), and "more", the default
-of the estimator. Test error is the mean of ‖φ(x) − f(z(x))‖² with k(x, x) = 1 over held-out rows; discarded is the mean
+reconstructs training rows almost exactly and overfits, as in the paper (training error 0.0005), and "more", with a
+larger λ. Test error is the mean of ‖φ(x) − f(z(x))‖² with k(x, x) = 1 over held-out rows; discarded is the mean
 number of training rows that have no part in the decoder.
 """
 

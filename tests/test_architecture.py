@@ -37,7 +37,7 @@ DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl"
 OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"}
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
-TAKE_AS_IT_IS = {"estimators", "model_selection"}
+TAKE_AS_IT_IS = {"estimators", "model_selection", "guarantees"}
 SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}
 OWNERS = ("problem", "result", "certificate")
 #: kinds of outputs, which nobody asks for: they are asked what they can do
@@ -45,7 +45,7 @@ KINDS_OF_OUTPUTS = {"GridCurves", "ScatteredCurves", "GramOutputs"}
 
 
 #: parts that ask a Gram operator for what they need, and what they must not look at
-ASK_THE_GRAM = {"problems", "solvers", "estimators", "model_selection", "testing"}
+ASK_THE_GRAM = {"problems", "solvers", "estimators", "model_selection", "guarantees", "testing"}
 STORAGE_CLASSES = {
     *("Dense", "LowRank", "Tensor", "KernelGram", "PairGram", "Kronecker", "PairKronecker"),
     *("FlatGram", "OperatorGram", "FeatureGram", "SumGram", "KroneckerSpectral", "FlatSpectral"),

@@ -40,6 +40,8 @@ __all__ = ["KernelAutoencoder"]
 NEGLIGIBLE_OBJECTS = 1e-9
 #: relative duality gap of the decoders that L-BFGS compares
 COMPARED_GAP = 1e-7
+#: dual variables of objects of length 1 that are rounding
+NO_PART = 1e-9
 #: a decrease of the objective, relative to what it is without a decoder, that is none
 NO_PROGRESS = 1e-9
 #: what SciPy's numbers mean; another one is that of a callback which has asked for the end
@@ -118,7 +120,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         price.)
     hidden : tuple of int, default=()
         Widths of layers between the first one and the codes, and, backwards, between the codes and the last one.
-    alpha : float, default=1e-4
+    alpha : float, default=1e-3
         λ of the decoder, in units in which k(x, x) is on average 1: λ is ``alpha`` itself, and the kernel is divided by
         that average.
     encoder_alpha : float, default=1e-3
@@ -195,7 +197,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         encoder_kernel=None,
         decoder_kernel=None,
         hidden=(),
-        alpha=1e-4,
+        alpha=1e-3,
         encoder_alpha=1e-3,
         loss="square",
         n_init=1,
@@ -383,7 +385,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         first, *others = layers.split(found.flat)
         self.coefs_ = [scipy.linalg.solve_triangular(self.encoder_factor_, first, lower=True, trans=1), *others]
         self.dual_coef_ = problem.primal_coef(result.coef)
-        self.support_ = decoder.outputs.support(problem, result.coef)[0]
+        self.support_ = np.flatnonzero(np.linalg.norm(result.coef, axis=1) > NO_PART)
         self.objective_ = result.objective + layers.penalty(found.flat)
         self.dual_gap_, self.relative_gap_, self.solver_ = result.gap, result.relative_gap, result.solver
         self.slope_, self.n_iter_ = found.slope, found.n_iter
