@@ -90,7 +90,7 @@ def test_codes_and_errors_of_new_rows_are_those_of_the_training_rows():
             model.fit(ARC)
         assert np.allclose(model.transform(ARC), model.embedding_, atol=1e-5)
         assert model.transform(ARC).shape == (70, 2)
-        assert model.score(ARC) > 0.98
+        assert model.score(ARC) > 0.97
         assert model.score(ARC) == pytest.approx(1 - model.reconstruction_error(ARC).mean(), rel=1e-9)
 
 
