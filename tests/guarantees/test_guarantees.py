@@ -78,10 +78,8 @@ def test_star_discrepancies_by_brute_force():
         t = np.sort(np.concatenate([np.linspace(0, 1, 20001), theta, theta - 1e-12]))
         brute = np.max(np.abs((theta[None, :] <= t[:, None]) @ w - t))
         assert star_discrepancy(theta, weights) == pytest.approx(brute, abs=1e-4)
-    if weights is not None:
-        sorted_theta = np.sort(theta)
-        formula = 1 / 18 + np.max(np.abs(sorted_theta - (2 * np.arange(1, 10) - 1) / 18))
-        assert star_discrepancy(theta) == pytest.approx(formula)
+    formula = 1 / 18 + np.max(np.abs(np.sort(theta) - (2 * np.arange(1, 10) - 1) / 18))
+    assert star_discrepancy(theta) == pytest.approx(formula)
     for bad in ([], [1.5], ([0.5], [-1.0])):
         with pytest.raises(MercerError, match="star_discrepancy"):
             star_discrepancy(*bad) if isinstance(bad, tuple) else star_discrepancy(bad)

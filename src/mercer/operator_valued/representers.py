@@ -178,7 +178,7 @@ def _tensor_gram(kernel: Kernel, points: Any) -> Tensor | None:
         return None
     p = 1 + int(np.argmax(np.append(np.any(theta[1:, slow] != theta[0, slow], axis=1), True)))
     first, second = theta[::p], theta[:p]
-    if len(theta) % p or not set(slow) | set(fast) == set(range(theta.shape[1])):
+    if len(theta) % p or set(slow) | set(fast) != set(range(theta.shape[1])):
         return None
     repeated, tiled = np.repeat(first[:, slow], p, axis=0), np.tile(second[:, fast], (len(first), 1))
     if not (np.array_equal(theta[:, slow], repeated) and np.array_equal(theta[:, fast], tiled)):
