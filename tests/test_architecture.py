@@ -61,7 +61,7 @@ OPTIONAL = {
 }
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
-TAKE_AS_IT_IS = {"estimators", "model_selection"}
+TAKE_AS_IT_IS = {"estimators", "model_selection", "guarantees"}
 SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}
 OWNERS = ("problem", "result", "certificate")
 #: kinds of outputs, which nobody asks for: they are asked what they can do
@@ -69,7 +69,7 @@ KINDS_OF_OUTPUTS = {"GridCurves", "ScatteredCurves", "GramOutputs"}
 
 
 #: parts that ask a Gram operator for what they need, and what they must not look at
-ASK_THE_GRAM = {"problems", "solvers", "estimators", "model_selection", "testing"}
+ASK_THE_GRAM = {"problems", "solvers", "estimators", "model_selection", "guarantees", "testing"}
 STORAGE_CLASSES = {
     *("Dense", "LowRank", "Tensor", "KernelGram", "PairGram", "Kronecker", "PairKronecker"),
     *("FlatGram", "OperatorGram", "FeatureGram", "SumGram", "KroneckerSpectral", "FlatSpectral"),

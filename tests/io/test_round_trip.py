@@ -63,7 +63,7 @@ def test_attributes_and_parameters_come_back(pair):
 def test_predictions_are_the_same_to_the_last_bit(pair):
     model, twin, inputs, _ = pair
     expected, found = predictions(model, inputs), predictions(twin, inputs)
-    assert len(expected["predict"]) == len(inputs) or len(expected["predict"]) > 0
+    assert len(expected.get("predict", expected.get("transform"))) > 0
     for name, value in expected.items():
         assert same(value, found[name]), name
 

@@ -76,3 +76,15 @@ def test_as_the_right_factor_of_a_kronecker_operator(tensor):
 
 def test_without_components_there_is_nothing():
     assert len(eigh(Tensor(Dense(np.zeros((2, 2))), np.eye(2))).values) == 0
+
+
+def test_weights_that_are_products_keep_both_factors():
+    rng = np.random.default_rng(0)
+    T, A = (one @ one.T for one in (rng.normal(size=(4, 4)), rng.normal(size=(3, 3))))
+    v, w = rng.uniform(0.5, 2, size=4), rng.uniform(0.5, 2, size=3)
+    scale = np.outer(v, w).ravel()
+    whitened = congruence(Tensor(Dense(T), A), scale)
+    assert isinstance(whitened, Tensor)
+    assert np.allclose(whitened.to_dense(), scale[:, None] * np.kron(T, A) * scale)
+    other = congruence(Tensor(Dense(T), A), rng.uniform(0.5, 2, size=12))
+    assert not isinstance(other, Tensor)

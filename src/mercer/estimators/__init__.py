@@ -9,6 +9,8 @@ from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.estimators.input_output import InputOutputKernelRegressor
+from mercer.estimators.functional_quantile import FunctionalQuantileRegressor
+from mercer.estimators.kernel_autoencoder import KernelAutoencoder
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.multi_task import MultiTaskRegressor
@@ -28,9 +30,11 @@ __all__ = [
     "CostMatrixClassifier",
     "CostSensitiveClassifier",
     "EncodedCandidates",
+    "FunctionalQuantileRegressor",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
     "InputOutputKernelRegressor",
+    "KernelAutoencoder",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LearnedMatrix",

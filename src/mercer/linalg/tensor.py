@@ -82,9 +82,14 @@ def _(operator: Tensor, steps: int = 60) -> float:
 @congruence.register
 def _(operator: Tensor, scale: Any) -> LinearOperator:
     by_node = namespace(scale).reshape(scale, (operator.nodes.shape[0], -1))
-    if not bool(namespace(scale).all(by_node == by_node[:, :1])):  # weights that differ between components
+    xp = namespace(scale)
+    if bool(xp.all(by_node == by_node[:, :1])):
+        return Tensor(congruence(operator.nodes, by_node[:, 0]), operator.components)
+    nodes, components = by_node[:, 0], by_node[0, :] / by_node[0, 0]
+    other = xp.max(xp.abs(by_node - nodes[:, None] * components[None, :]))
+    if float(other) > 8 * machine_epsilon(scale) * float(xp.max(xp.abs(by_node))):  # no product of weights
         return Dense(operator.to_dense() * scale[:, None] * scale[None, :], operator.tags)
-    return Tensor(congruence(operator.nodes, by_node[:, 0]), operator.components)
+    return Tensor(congruence(operator.nodes, nodes), components[:, None] * operator.components * components[None, :])
 
 
 @eigh.register

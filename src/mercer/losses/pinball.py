@@ -71,7 +71,7 @@ class Pinball(BoxLoss):
         weights = sample_weight
         if measure.observed is not None:
             weights = observed_only(namespace(Y).zeros_like(Y) + sample_weight[:, None], measure)
-        return weighted_quantile(residual(Y, U, measure), weights, measure.locations)
+        return weighted_quantile(residual(Y, U, measure), weights, levels(measure, Y))
 
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse levels outside (0, 1)."""

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._state import Stateful
 from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.interpolation import interpolation, interpolation_slopes
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Product, Restricted
 from mercer.linalg import PSD, Dense, LinearOperator, Tensor
 from mercer.operator_valued.bases import BoundBasis
 
@@ -83,7 +83,9 @@ class NodeRepresenters(Representers):
         """Return K_Θ or, with slopes, [[k, ∂₂k], [∂₁k, ∂₁∂₂k]]."""
         if self.slope_points is not None:
             return Dense(self._with_slopes(), PSD)
-        gram = self.kernel.gram(self.points)
+        gram = _tensor_gram(self.kernel, self.points) or self.kernel.gram(self.points)
+        if isinstance(gram, Tensor):
+            return gram
         stored = self.points.shape[0] <= MANY_NODES and not self.kernel.explicit
         return Dense(gram.to_dense(), gram.tags) if stored else gram
 
@@ -158,6 +160,31 @@ class PiecewiseLinearRepresenters(Representers):
 
     def gram(self):
         return Dense(self.products, PSD)
+
+
+def _tensor_gram(kernel: Kernel, points: Any) -> Tensor | None:
+    """Return the Gram matrix of a kernel k(t, t')·l(θ, θ') at all pairs of some t and some θ, θ varying fastest.
+
+    None where the kernel is no such product of restricted kernels, or the points are no such pairs.
+    """
+    both = (kernel.left, kernel.right) if isinstance(kernel, Product) else ()
+    columns = [np.atleast_1d(to_numpy(part.columns)) for part in both if isinstance(part, Restricted)]
+    if len(columns) < 2 or any(places.dtype.kind not in "iu" for places in columns):
+        return None
+    theta = to_numpy(points)
+    pairs = [(places % theta.shape[1], part.kernel) for places, part in zip(columns, both, strict=True)]
+    (slow, slow_kernel), (fast, fast_kernel) = sorted(pairs, key=lambda pair: pair[0][0])
+    if not set(slow).isdisjoint(fast):
+        return None
+    p = 1 + int(np.argmax(np.append(np.any(theta[1:, slow] != theta[0, slow], axis=1), True)))
+    first, second = theta[::p], theta[:p]
+    if len(theta) % p or set(slow) | set(fast) != set(range(theta.shape[1])):
+        return None
+    repeated, tiled = np.repeat(first[:, slow], p, axis=0), np.tile(second[:, fast], (len(first), 1))
+    if not (np.array_equal(theta[:, slow], repeated) and np.array_equal(theta[:, fast], tiled)):
+        return None
+    nodes, components = (as_like(part, points) for part in (first[:, slow], second[:, fast]))
+    return Tensor(Dense(slow_kernel(nodes), PSD), fast_kernel(components))
 
 
 def output_gram(representers: Representers, n_components: int = 1, output_matrix: Any = None) -> LinearOperator:

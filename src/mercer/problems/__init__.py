@@ -5,6 +5,7 @@ from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
 from mercer.problems.feature_problem import FeatureProblem, FeatureView
+from mercer.problems.envelope import kernel_slope
 from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
 from mercer.problems.level_sets import level_coef, level_set_problem
@@ -32,6 +33,7 @@ __all__ = [
     "SlopedIntercept",
     "StoredBlocks",
     "curve_problem",
+    "kernel_slope",
     "left_out",
     "level_coef",
     "level_set_problem",

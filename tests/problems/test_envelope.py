@@ -1,0 +1,50 @@
+"""The slope of the optimal value in the kernel, against finite differences, for losses of every kind."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Gaussian
+from mercer.linalg import Dense, Kronecker
+from mercer.losses import CostSensitiveHinge, EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
+from mercer.measures import Measure
+from mercer.problems import DualProblem, kernel_slope
+from mercer.solvers import select
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(9, 2))
+MU = Measure(np.array([0.1, 0.5, 0.9]), np.array([0.3, 0.4, 0.3]))
+K, T = Gaussian(0.5)(X), Gaussian(3.0)(MU.points)
+Y = np.sign(RNG.normal(size=(9, 1))) * np.ones((1, 3))
+WEIGHT = RNG.uniform(0.5, 2.0, size=9)
+STEP = RNG.normal(size=(9, 9))
+STEP = STEP @ STEP.T / 9
+LOSSES = [Square(), Huber(0.3), EpsilonRidge(0.2), EpsilonInsensitive(0.3), Pinball(), CostSensitiveHinge()]
+
+
+def solved(matrix, loss, intercept):
+    gram = Kronecker(Dense(matrix), Dense(T))
+    problem = DualProblem(gram, loss, Y, MU, 0.1, WEIGHT, intercept)
+    return problem, select(problem, tol=1e-11).solve(problem)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_it_is_the_slope_of_the_optimal_value(loss, intercept):
+    problem, result = solved(K, loss, intercept)
+    slope = kernel_slope(problem, result.coef, Dense(T))
+    ends = [solved(K + h * STEP, loss, intercept)[1].objective for h in (1e-4, -1e-4)]
+    assert np.sum(slope * STEP) == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-4)
+    assert np.allclose(slope, slope.T)
+
+
+def test_at_other_arrays_it_is_the_slope_of_the_dual_value():
+    problem, _ = solved(K, Huber(0.3), False)
+    A = problem.feasible(0.1 * RNG.normal(size=(9, 3)))
+
+    def dual(h):
+        moved = DualProblem(Kronecker(Dense(K + h * STEP), Dense(T)), Huber(0.3), Y, MU, 0.1, WEIGHT)
+        certificate = moved.certificate(A)
+        return certificate.dual
+
+    numeric = (dual(1e-3) - dual(-1e-3)) / 2e-3
+    assert np.sum(kernel_slope(problem, A, Dense(T)) * STEP) == pytest.approx(numeric, rel=1e-6)
