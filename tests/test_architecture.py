@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
+        *("_html", "_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
         *(
             "kernels",
             "losses",
@@ -32,14 +32,14 @@ TIERS = {
     ],
     "solving": ["problems", "solvers"],
     "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
-    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
+    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop", "explorer"],
 }
 ORDER = list(TIERS)
 TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}
 STRANGERS = {"kernels": "losses", "losses": "kernels"}
 
-#: the package itself wires what enters itself in a registry of a tier above, and gives save and load their names
-WIRING = {("__init__", "interop"), ("__init__", "io")}
+#: the package itself wires what enters itself in a registry of a tier above, and gives save, load and explore their names
+WIRING = {("__init__", "interop"), ("__init__", "io"), ("__init__", "explorer")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
@@ -56,6 +56,8 @@ OPTIONAL = {
     "polars",
     "shtab",
     "pyarrow",
+    "rich",
+    "tqdm",
 }
 
 #: parts that take λ, objective and gap of a problem as they are (R3)

@@ -23,6 +23,7 @@ from mercer.estimators import (
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
+from mercer.explorer import explore
 from mercer.io import load, save
 from mercer.quantile_function import QuantileFunction
 
@@ -45,6 +46,7 @@ __all__ = [
     "VectorFieldRegressor",
     "VectorValuedRegressor",
     "__version__",
+    "explore",
     "load",
     "save",
 ]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.info import rows_about
 from mercer.cli.tables import write_table
 from mercer.cli.terminal import CommandError, say, table_of
 from mercer.datasets import make_sine, sine_quantiles
 from mercer.estimators import KernelQuantileRegressor
+from mercer.estimators.summary import facts
 from mercer.model_selection import coverage
 
 __all__ = ["add"]
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, _: Any) -> None:
     start = time.perf_counter()
     model = KernelQuantileRegressor().fit(X, y)
     say(f"every quantile of {DEMO_ROWS} noisy values of a sine, in {time.perf_counter() - start:.1f} s")
-    table_of(rows_about(model))
+    table_of(facts(model))
     say()
     say("     x   level   fitted     true")
     fitted, true = model.predict_quantile(DEMO_INPUTS, DEMO_LEVELS), sine_quantiles(DEMO_INPUTS, DEMO_LEVELS)

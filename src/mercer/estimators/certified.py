@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._params import check_number
 from mercer.backend import is_numpy
 from mercer.estimators.approximation import Approximation, StandIn, check_approximation
 from mercer.estimators.interruption import Interruption
 from mercer.estimators.progress import opening, progress
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
@@ -25,7 +25,7 @@ __all__ = ["LENIENCE", "ROUGH_ROWS", "CertifiedEstimator", "is_pairwise", "refus
 ROUGH_ROWS, LENIENCE = 100, 3.0
 
 
-class CertifiedEstimator(BaseEstimator):
+class CertifiedEstimator(SummarisedEstimator):
     """A fit of :class:`~mercer.problems.DualProblem`: settings, solution and certificate.
 
     A subclass has the constructor parameters used here (``kernel``, ``fit_intercept``, ``solver``, ``tol``,

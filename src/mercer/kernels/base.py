@@ -9,9 +9,10 @@ from typing import Any, Self
 import array_api_compat as compat
 import numpy as np
 
+from mercer._html import curve
 from mercer._params import Params
 from mercer.backend import is_numpy, namespace
-from mercer.exceptions import DataError, ParameterError, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError, parameter_error
 from mercer.kernels.gram import KernelGram
 from mercer.kernels.layout import ColumnLayout
 from mercer.linalg import LinearOperator, LowRank
@@ -92,6 +93,19 @@ class Kernel(Params, ABC):
     def _nested(self) -> dict[str, Kernel]:
         params = {name: getattr(self, name) for name in self._names()}
         return {name: value for name, value in params.items() if isinstance(value, Kernel)}
+
+    def _picture(self) -> str:
+        """Return k(x, 0) against a number x, as far as it takes to fall; nothing where it takes no single numbers."""
+        if not self.adapted:
+            return ""
+        zero = np.zeros((1, 1))
+        try:
+            there, reaches = self(zero, zero)[0, 0], 4.0 ** np.arange(-8, 9)
+            falls = [reach for reach in reaches if self(np.full((1, 1), reach), zero)[0, 0] < 0.1 * there]
+            x = np.linspace(-1, 1, 81) * (falls[0] if falls else 3.0)
+            return curve(x, self(x[:, None], zero)[:, 0], f"k(x, 0) for x from {x[0]:.3g} to {x[-1]:.3g}")
+        except (MercerError, ValueError, TypeError, IndexError, NotImplementedError):
+            return ""
 
     @property
     def adapted(self) -> bool:

@@ -1,0 +1,87 @@
+"""Quantiles: a fan along a column, the quantile function at a point of it, and whether levels are what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.estimators.delegation import offers
+from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, histogram, reliability, scatter
+from mercer.explorer.packing import rounded
+from mercer.explorer.subject import Handles, Subject, share_within
+from mercer.quantile_function import QuantileFunction
+
+__all__ = ["Quantiles"]
+
+#: levels that can be chosen
+SHOWN_LEVELS = np.concatenate([[0.01], np.arange(1, 40) / 40, [0.99]])
+MIDDLE = len(SHOWN_LEVELS) // 2
+
+
+class Quantiles(Kind):
+    """Every quantile of a number."""
+
+    title = "Quantiles of {target}"
+
+    def takes(self, estimator: Any) -> bool:
+        return offers(estimator, "predict_quantile")
+
+    def show(self, subject: Subject) -> Exhibit:
+        def predict(rows: Any) -> np.ndarray:
+            return subject.ask("predict_quantile", rows, SHOWN_LEVELS)
+
+        handles = Handles(subject, lambda rows: predict(rows)[:, [MIDDLE]])
+        panels = effect_bars(handles, "the predicted median")
+        handles.predict = predict
+        count = handles.resolution(len(SHOWN_LEVELS))
+        data: dict[str, Any] = {
+            "levels": rounded(SHOWN_LEVELS),
+            "start": int(np.argmin(np.abs(SHOWN_LEVELS - 0.9))),
+            "target": subject.target or "y",
+            "handles": handles.described(count),
+            "slices": handles.slices(count),
+        }
+        if subject.observed is not None:
+            y = np.asarray(subject.observed, dtype=float)
+            predicted = predict(subject.rows)
+            data |= _rows(subject, y, predicted)
+            panels = [*_judged(y, predicted, data["target"]), *panels]
+        return Exhibit("fan", data, panels)
+
+
+def _rows(subject: Subject, y: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
+    """Return the drawn rows, the level of each in what was predicted for it, and the shares below each quantile."""
+    level = np.mean(y[subject.drawn, None] > predicted[subject.drawn], axis=1) * len(SHOWN_LEVELS)
+    below = share_within(y[:, None] <= predicted)
+    return {"y": rounded(y[subject.drawn], 5), "above": level.round().astype(int).tolist(), "below": below, "n": len(y)}
+
+
+def _judged(y: np.ndarray, predicted: np.ndarray, target: str) -> list[dict[str, Any]]:
+    observed, median = np.mean(y[:, None] <= predicted, axis=0), predicted[:, MIDDLE]
+    pit = np.asarray(QuantileFunction(SHOWN_LEVELS, predicted).cdf(y))
+    drawn = np.unique(np.linspace(0, len(y) - 1, 400).round().astype(int))
+    text = (
+        "On the diagonal a quantile holds the share of rows that it says; in the band, 95 % of calibrated models are."
+    )
+    return [
+        reliability(
+            "Are levels what they say?", text, SHOWN_LEVELS, observed, len(y), ("level θ", "share of rows below")
+        ),
+        histogram(
+            "Where rows lie in their distributions",
+            "Flat if calibrated; a hump says too wide, a valley too narrow, a slope biased.",
+            pit,
+            f"level of {target} in what was predicted for it",
+            (0.0, 1.0),
+            even=True,
+        ),
+        scatter(
+            "What the median leaves",
+            "Differences from the predicted median. No trend should be left.",
+            median[drawn],
+            (y - median)[drawn],
+            ("predicted median", f"{target} less the median"),
+            "zero",
+        ),
+    ]
