@@ -3,6 +3,8 @@
 One fit predicts for every value of a parameter θ. Start with :class:`KernelQuantileRegressor`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer._version import __version__
 from mercer.estimators import (
@@ -23,9 +25,11 @@ from mercer.estimators import (
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
-from mercer.explorer import explore
 from mercer.io import load, save
 from mercer.quantile_function import QuantileFunction
+
+if TYPE_CHECKING:
+    from mercer.explorer import explore
 
 __all__ = [
     "ConformalFunctionalRegressor",
@@ -50,3 +54,12 @@ __all__ = [
     "load",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is loaded when it is asked for: pages are no part of most programs."""
+    if name == "explore":
+        from mercer.explorer import explore
+
+        return explore
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")

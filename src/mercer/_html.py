@@ -13,9 +13,9 @@ import numpy as np
 __all__ = ["bars", "curve", "formula_of", "objective_of", "section", "table"]
 
 #: size of a picture, in pixels
-WIDTH, HEIGHT, MARGIN = 220, 90, 8
+WIDTH, HEIGHT, BORDER = 220, 90, 8
 #: blue of Okabe and Ito (2008), legible on light and dark pages
-INK = "#3B8EC2"
+STROKE = "#3B8EC2"
 #: what docstrings mark for Sphinx, and what is shown
 MARKUP = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
 
@@ -93,12 +93,12 @@ def curve(x: Any, y: Any, label: str) -> str:
     low, high = min(0.0, float(y.min())), float(y.max())
     if not (np.all(np.isfinite(y)) and high > low):
         return ""
-    across = MARGIN + (WIDTH - 2 * MARGIN) * (x - x[0]) / (x[-1] - x[0])
-    up = HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * (y - low) / (high - low)
+    across = BORDER + (WIDTH - 2 * BORDER) * (x - x[0]) / (x[-1] - x[0])
+    up = HEIGHT - BORDER - (HEIGHT - 2 * BORDER) * (y - low) / (high - low)
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, up, strict=True))
-    base = HEIGHT - MARGIN + (HEIGHT - 2 * MARGIN) * low / (high - low)
-    axis = f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{base:.1f}" y2="{base:.1f}" stroke="#8c8c8c"/>'
-    line = f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="2"/>'
+    base = HEIGHT - BORDER + (HEIGHT - 2 * BORDER) * low / (high - low)
+    axis = f'<line x1="{BORDER}" x2="{WIDTH - BORDER}" y1="{base:.1f}" y2="{base:.1f}" stroke="#8c8c8c"/>'
+    line = f'<polyline points="{points}" fill="none" stroke="{STROKE}" stroke-width="2"/>'
     return _picture(WIDTH, HEIGHT, label, axis + line) + f'<div style="opacity:.7">{escape(label)}</div>'
 
 
@@ -110,8 +110,9 @@ def bars(names: Sequence[str], shares: Sequence[float]) -> str:
     for k, (name, share) in enumerate(zip(names, shares, strict=True)):
         shown = escape(name if len(name) < 22 else name[:20] + "…")
         parts.append(
-            f'<text x="{left - 6}" y="{step * k + 12}" text-anchor="end" font-size="11" fill="currentColor">{shown}</text>'
-            f'<rect x="{left}" y="{step * k + 3}" width="{WIDTH * share / top:.1f}" height="{step - 5}" fill="{INK}"/>'
+            f'<text x="{left - 6}" y="{step * k + 12}" text-anchor="end" font-size="11" fill="currentColor">'
+            f"{shown}</text>"
+            f'<rect x="{left}" y="{step * k + 3}" width="{WIDTH * share / top:.1f}" height="{step - 5}" fill="{STROKE}"/>'
         )
     return _picture(left + WIDTH, step * len(parts) + 4, "shares of columns", "".join(parts)) if parts else ""
 

@@ -227,10 +227,12 @@ def test_parquet_and_tabs(folder):
 def test_demo_leaves_tables_for_the_commands_that_it_names(folder, capsys):
     run("demo --out trial")
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  mercer ")]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         run(line.removeprefix("mercer "))
     assert len(pd.read_csv("trial/quantiles.csv")) == 20
+    assert "diabetes" in Path("trial/report.html").read_text(encoding="utf-8")
+    assert Path("trial/y.html").stat().st_size < 400_000
 
 
 def test_warnings_are_one_line(folder, capsys):
@@ -249,7 +251,7 @@ def test_completion(shell, capsys):
     assert "quantile" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "fit curves", "fit field"])
+@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field"])
 def test_help_has_examples(command, capsys):
     run(f"{command} --help")
     text = capsys.readouterr().out

@@ -31,11 +31,10 @@ class SummarisedEstimator(BaseEstimator):
         >>> print(KernelQuantileRegressor("gaussian", alpha=0.1).fit(X, X[:, 0]).summary())
         KernelQuantileRegressor
           inputs         columns without names (1)
-          kernel         Gaussian(gamma=0.0278)
-          output kernel  Gaussian(gamma=...)
-          loss           Pinball()
+          kernel         Gaussian(gamma=0.0277778)
+          output kernel  Gaussian(gamma=7.01721)
           λ              0.1
-          nodes          ... of θ
+          nodes          20 of θ
           certificate    relative gap ..., converged, ... iterations
         """
         shown = [(name, value) for name, value in facts(self) if value]
@@ -100,7 +99,7 @@ def relevant_columns(model: Any, names: Sequence[str] | None = None) -> list[tup
 
 def _inner(model: Any) -> Any:
     """Return the first of the models that a model is made of, or itself."""
-    parts = getattr(model, "estimators_", None) or [getattr(model, "estimator_", model)]
+    parts = getattr(model, "estimators_", None) or [getattr(model, "estimator_", getattr(model, "regressor_", model))]
     first = next(iter(parts))
     return first if first is model else _inner(first)
 

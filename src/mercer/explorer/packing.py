@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["embedded", "packed", "rounded"]
 
 #: the largest code of a number, and the code of what is missing
-STEPS, MISSING = 65534, 65535
+CODES, MISSING = 65534, 65535
 #: digits of numbers that stay decimal
 DIGITS = 6
 #: what may not stand in a script as it is
@@ -29,7 +29,7 @@ def packed(values: Any) -> dict[str, Any]:
     array = np.asarray(values, dtype=float)
     there = np.isfinite(array)
     low, high = (float(end(array[there])) for end in (np.min, np.max)) if there.any() else (0.0, 0.0)
-    scale = STEPS / (high - low) if high > low else 0.0
+    scale = CODES / (high - low) if high > low else 0.0
     codes = np.where(there, np.rint((np.where(there, array, low) - low) * scale), MISSING).astype("<u2")
     text = base64.b64encode(np.ascontiguousarray(codes).tobytes()).decode("ascii")
     return {"shape": list(array.shape), "low": low, "high": high, "codes": text}
@@ -50,12 +50,12 @@ def rounded(values: Any, digits: int = DIGITS) -> Any:
 
 
 def embedded(data: Any) -> str:
-    """Return data as JSON that may stand in a script of a page, whatever its texts are.
+    r"""Return data as JSON that may stand in a script of a page, whatever its texts are.
 
     Examples
     --------
     >>> embedded({"column": "</script>"})
-    '{"column":"\\\\u003c/script\\\\u003e"}'
+    '{"column":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark, code in FORBIDDEN.items():

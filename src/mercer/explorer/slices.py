@@ -54,7 +54,7 @@ class Column:
         return self.cells[np.isfinite(self.cells)]
 
     def fine(self, count: int, margin: float = 0.0) -> list[Any]:
-        """Return values along the column, evenly spaced, some beyond its ends; those to hold it at, if it is no axis."""
+        """Return values evenly spaced along the column, and a little beyond; of no axis, those to hold it at."""
         if not self.ordered:
             return self.held()
         low, high = np.min(self._there()), np.max(self._there())
@@ -124,27 +124,31 @@ class Table:
             changed = rows.copy()
             changed[:, column.place] = values
             return changed
-        kind, changed = self.X.dtypes.iloc[column.place], rows.copy()
-        if column.kind == "date":
-            values = np.round(86400e6 * np.asarray(values)).astype("datetime64[us]")
-        elif column.kind == "number" and kind.kind in "iuf":
-            changed.isetitem(column.place, np.asarray(values, dtype=float))
-            return changed
-        elif kind.kind == "b":
-            values = np.asarray(values, dtype=bool)
-        series = type(changed.iloc[:, 0])(list(values), index=changed.index)
-        if str(kind) == "category" or getattr(kind, "tz", None) is not None or column.kind == "category":
-            series = series.dt.tz_localize("UTC") if getattr(kind, "tz", None) is not None else series
-            series = series.astype(kind)
-        changed.isetitem(column.place, series)
+        changed = rows.copy()
+        changed.isetitem(column.place, self._typed(rows.iloc[:, 0], column, values))
         return changed
+
+    def _typed(self, like: Any, column: Column, values: Sequence[Any]) -> Any:
+        """Return values as a column of the data frame, of the type that it has there."""
+        kind = self.X.dtypes.iloc[column.place]
+        if column.kind == "number" and kind.kind in "iuf":  # medians of whole numbers need not be whole
+            return np.asarray(values, dtype=float)
+        zoned = getattr(kind, "tz", None) is not None
+        cells: Any = list(values)
+        if column.kind == "date":
+            cells = np.round(86400e6 * np.asarray(values)).astype("datetime64[us]")
+        elif kind.kind == "b":
+            cells = np.asarray(values, dtype=bool)
+        series = type(like)(cells, index=like.index)
+        series = series.dt.tz_localize("UTC") if zoned else series
+        return series.astype(kind) if zoned or column.kind == "category" else series
 
     def product(self, columns: Sequence[Column], values: Sequence[Sequence[Any]]) -> Any:
         """Return rows of all combinations of values, the last column the fastest."""
         grid = np.meshgrid(*[np.arange(len(each)) for each in values], indexing="ij")
         rows = self.typical_rows(grid[0].size if grid else 1)
         for column, each, at in zip(columns, values, grid, strict=True):
-            rows = self.moved(rows, column, [each[k] for k in at.ravel()])
+            rows = self.moved(rows, column, [each[k] for k in at.ravel().tolist()])
         return rows
 
 

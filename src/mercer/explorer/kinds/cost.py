@@ -44,7 +44,8 @@ class Costs(Kind):
 
         handles = Handles(subject, probability)
         names = [str(labels[1 - place]), str(labels[place])]
-        data, panels = {"classes": names}, effect_bars(handles, f"the probability of {names[1]}")
+        data: dict[str, Any] = {"classes": names}
+        panels = effect_bars(handles, f"the probability of {names[1]}")
         handles.predict = predict
         data |= regions(subject, handles, SHOWN_COSTS, start=0.5, what="cost")
         if subject.observed is not None:

@@ -18,7 +18,7 @@ from mercer.plotting.residuals import CurveComparison, compare_curves
 __all__ = ["Curves"]
 
 #: rows that can be chosen, points of a curve, and components of curves in R^p
-MOST_ROWS_SHOWN, MOST_POINTS, MOST_COMPONENTS = 60, 121, 4
+ROWS_SHOWN, POINTS_SHOWN, COMPONENTS_SHOWN = 60, 121, 4
 #: what bands hold
 BAND_COVERAGE = 0.9
 
@@ -33,16 +33,16 @@ class Curves(Kind):
 
     def show(self, subject: Subject) -> Exhibit:
         grid, names = _where(subject)
-        kept = np.unique(np.linspace(0, len(grid) - 1, MOST_POINTS).round().astype(int)) if names is None else ...
+        kept = np.unique(np.linspace(0, len(grid) - 1, POINTS_SHOWN).round().astype(int)) if names is None else ...
 
         def predict(rows: Any) -> np.ndarray:
             values = subject.ask("predict", rows)
-            stacked = values.reshape(len(values), len(grid), -1)[:, kept, :MOST_COMPONENTS]
+            stacked = values.reshape(len(values), len(grid), -1)[:, kept, :COMPONENTS_SHOWN]
             return stacked.transpose(0, 2, 1).reshape(len(values), -1)
 
         m = len(grid[kept])
         handles = Handles(subject, predict)
-        chosen = subject.drawn[np.unique(np.linspace(0, len(subject.drawn) - 1, MOST_ROWS_SHOWN).round().astype(int))]
+        chosen = subject.drawn[np.unique(np.linspace(0, len(subject.drawn) - 1, ROWS_SHOWN).round().astype(int))]
         rows = _safe_indexing(subject.rows, chosen)
         predicted = predict(rows).reshape(len(chosen), -1, m)
         held = handles.held()
@@ -57,7 +57,7 @@ class Curves(Kind):
         }
         if offers(subject.estimator, "prediction_band"):
             band = subject.ask("prediction_band", rows, BAND_COVERAGE).reshape(len(chosen), len(grid), -1, 2)
-            band = band[:, kept, :MOST_COMPONENTS].transpose(0, 2, 1, 3)
+            band = band[:, kept, :COMPONENTS_SHOWN].transpose(0, 2, 1, 3)
             data |= {"band": packed(band), "coverage": BAND_COVERAGE}
         panels = effect_bars(handles, "a value of the curve" if names is None else "an output")
         if subject.observed is not None:
@@ -98,7 +98,7 @@ def _where(subject: Subject) -> tuple[np.ndarray, list[str] | None]:
 
 def _observed(comparison: CurveComparison, i: int) -> dict[str, Any]:
     points, values = comparison.observed[i]
-    return {"t": rounded(points[:, 0], 5), "y": rounded(values[:, :MOST_COMPONENTS].T, 5)}
+    return {"t": rounded(points[:, 0], 5), "y": rounded(values[:, :COMPONENTS_SHOWN].T, 5)}
 
 
 def _judged(comparison: CurveComparison, names: list[str] | None) -> list[dict[str, Any]]:

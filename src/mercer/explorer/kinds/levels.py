@@ -48,7 +48,7 @@ class LevelSets(Kind):
         panels = [
             reliability(
                 "Are fractions what they say?",
-                "New rows lie outside as often as θ says; rows of the fit more rarely, as the regions were made for them.",
+                "New rows lie outside as often as θ says; rows of the fit more rarely: the regions were made for them.",
                 levels,
                 np.mean(outside, axis=0),
                 len(outside),

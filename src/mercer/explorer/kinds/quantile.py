@@ -15,8 +15,8 @@ from mercer.quantile_function import QuantileFunction
 __all__ = ["Quantiles"]
 
 #: levels that can be chosen
-SHOWN_LEVELS = np.concatenate([[0.01], np.arange(1, 40) / 40, [0.99]])
-MIDDLE = len(SHOWN_LEVELS) // 2
+MOVED_LEVELS = np.concatenate([[0.01], np.arange(1, 40) / 40, [0.99]])
+MIDDLE = len(MOVED_LEVELS) // 2
 
 
 class Quantiles(Kind):
@@ -29,15 +29,15 @@ class Quantiles(Kind):
 
     def show(self, subject: Subject) -> Exhibit:
         def predict(rows: Any) -> np.ndarray:
-            return subject.ask("predict_quantile", rows, SHOWN_LEVELS)
+            return subject.ask("predict_quantile", rows, MOVED_LEVELS)
 
         handles = Handles(subject, lambda rows: predict(rows)[:, [MIDDLE]])
         panels = effect_bars(handles, "the predicted median")
         handles.predict = predict
-        count = handles.resolution(len(SHOWN_LEVELS))
+        count = handles.resolution(len(MOVED_LEVELS))
         data: dict[str, Any] = {
-            "levels": rounded(SHOWN_LEVELS),
-            "start": int(np.argmin(np.abs(SHOWN_LEVELS - 0.9))),
+            "levels": rounded(MOVED_LEVELS),
+            "start": int(np.argmin(np.abs(MOVED_LEVELS - 0.9))),
             "target": subject.target or "y",
             "handles": handles.described(count),
             "slices": handles.slices(count),
@@ -52,21 +52,21 @@ class Quantiles(Kind):
 
 def _rows(subject: Subject, y: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
     """Return the drawn rows, the level of each in what was predicted for it, and the shares below each quantile."""
-    level = np.mean(y[subject.drawn, None] > predicted[subject.drawn], axis=1) * len(SHOWN_LEVELS)
+    level = np.mean(y[subject.drawn, None] > predicted[subject.drawn], axis=1) * len(MOVED_LEVELS)
     below = share_within(y[:, None] <= predicted)
     return {"y": rounded(y[subject.drawn], 5), "above": level.round().astype(int).tolist(), "below": below, "n": len(y)}
 
 
 def _judged(y: np.ndarray, predicted: np.ndarray, target: str) -> list[dict[str, Any]]:
     observed, median = np.mean(y[:, None] <= predicted, axis=0), predicted[:, MIDDLE]
-    pit = np.asarray(QuantileFunction(SHOWN_LEVELS, predicted).cdf(y))
+    pit = np.asarray(QuantileFunction(MOVED_LEVELS, predicted).cdf(y))
     drawn = np.unique(np.linspace(0, len(y) - 1, 400).round().astype(int))
     text = (
         "On the diagonal a quantile holds the share of rows that it says; in the band, 95 % of calibrated models are."
     )
     return [
         reliability(
-            "Are levels what they say?", text, SHOWN_LEVELS, observed, len(y), ("level θ", "share of rows below")
+            "Are levels what they say?", text, MOVED_LEVELS, observed, len(y), ("level θ", "share of rows below")
         ),
         histogram(
             "Where rows lie in their distributions",
