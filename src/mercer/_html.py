@@ -112,7 +112,8 @@ def bars(names: Sequence[str], shares: Sequence[float]) -> str:
         parts.append(
             f'<text x="{left - 6}" y="{step * k + 12}" text-anchor="end" font-size="11" fill="currentColor">'
             f"{shown}</text>"
-            f'<rect x="{left}" y="{step * k + 3}" width="{WIDTH * share / top:.1f}" height="{step - 5}" fill="{STROKE}"/>'
+            f'<rect x="{left}" y="{step * k + 3}" width="{WIDTH * share / top:.1f}" height="{step - 5}"'
+            f' fill="{STROKE}"/>'
         )
     return _picture(left + WIDTH, step * len(parts) + 4, "shares of columns", "".join(parts)) if parts else ""
 

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["embedded", "packed", "rounded"]
 
 #: the largest code of a number, and the code of what is missing
-CODES, MISSING = 65534, 65535
+LARGEST_CODE, MISSING = 65534, 65535
 #: digits of numbers that stay decimal
 DIGITS = 6
 #: what may not stand in a script as it is
@@ -29,7 +29,7 @@ def packed(values: Any) -> dict[str, Any]:
     array = np.asarray(values, dtype=float)
     there = np.isfinite(array)
     low, high = (float(end(array[there])) for end in (np.min, np.max)) if there.any() else (0.0, 0.0)
-    scale = CODES / (high - low) if high > low else 0.0
+    scale = LARGEST_CODE / (high - low) if high > low else 0.0
     codes = np.where(there, np.rint((np.where(there, array, low) - low) * scale), MISSING).astype("<u2")
     text = base64.b64encode(np.ascontiguousarray(codes).tobytes()).decode("ascii")
     return {"shape": list(array.shape), "low": low, "high": high, "codes": text}

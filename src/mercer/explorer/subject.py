@@ -20,7 +20,7 @@ from mercer.explorer.slices import Column, Table, effects, handles_of, read_inpu
 __all__ = ["Handles", "Subject", "share_within"]
 
 #: rows whose predictions are compared with what was observed, and those of them that are drawn
-COMPARED_ROWS, DRAWN_ROWS = 5000, 500
+ROWS_COMPARED, DRAWN_ROWS = 5000, 500
 #: numbers of one kind that a page holds at most: with two bytes each in base64, 2.7 characters
 MOST_NUMBERS = 70_000
 #: points along a column
@@ -61,7 +61,7 @@ class Subject:
     @cached_property
     def judged(self) -> np.ndarray:
         """Rows that are compared with what was observed: all, or evenly spaced ones of very many."""
-        return _spread(self.n, COMPARED_ROWS)
+        return _spread(self.n, ROWS_COMPARED)
 
     @cached_property
     def drawn(self) -> np.ndarray:

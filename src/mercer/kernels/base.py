@@ -95,15 +95,16 @@ class Kernel(Params, ABC):
         return {name: value for name, value in params.items() if isinstance(value, Kernel)}
 
     def _picture(self) -> str:
-        """Return k(x, 0) against a number x, as far as it takes to fall; nothing where it takes no single numbers."""
-        if not self.adapted:
+        """Return k(x, z) against a number x, as far as it takes to fall; nothing where it takes no single numbers."""
+        if self.pairwise or not self.adapted:
             return ""
-        zero = np.zeros((1, 1))
         try:
-            there, reaches = self(zero, zero)[0, 0], 4.0 ** np.arange(-8, 9)
-            falls = [reach for reach in reaches if self(np.full((1, 1), reach), zero)[0, 0] < 0.1 * there]
-            x = np.linspace(-1, 1, 81) * (falls[0] if falls else 3.0)
-            return curve(x, self(x[:, None], zero)[:, 0], f"k(x, 0) for x from {x[0]:.3g} to {x[-1]:.3g}")
+            centre = np.zeros((1, 1)) if float(self(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]) > 0 else np.ones((1, 1))
+            there, reaches = self(centre, centre)[0, 0], 4.0 ** np.arange(-8, 9)
+            falls = [reach for reach in reaches if self(centre + reach, centre)[0, 0] < 0.1 * there]
+            x = centre[0, 0] + np.linspace(-1, 1, 81) * (falls[0] if falls else 3.0)
+            label = f"k(x, {centre[0, 0]:g}) for x from {x[0]:.3g} to {x[-1]:.3g}"
+            return curve(x, self(x[:, None], centre)[:, 0], label)
         except (MercerError, ValueError, TypeError, IndexError, NotImplementedError):
             return ""
 

@@ -20,7 +20,7 @@ let controlCount = 0;
 // texts: what each position of the slider means
 function slider(form, choices, name, label, texts, main = false) {
   const id = `control-${++controlCount}`;
-  const output = html("output", { for: id });
+  const output = html("output", { for: id, "aria-live": "off" });
   const input = html("input", { type: "range", id, name, min: 0, max: texts.length - 1, step: 1, value: choices.values[name] });
   const tell = () => {
     const text = texts[Number(input.value)];

@@ -4,6 +4,7 @@ views.regions = function (given, form, box) {
   const { levels, handles, plane } = given, L = levels.length, width = L + (given.shaded ? 1 : 0), cost = given.what === "cost";
   const arrays = given.slices.map((slice) => unpacked(slice.values));
   const choices = store({ theta: given.start, slice: 0, ...handleChoices(handles) });
+  const backdrop = levels.map((_, j) => j).filter((j) => j % Math.ceil(L / 9) === 0); // some of the nested regions
   const names = cost ? given.classes : ["outside", "inside"];
   slider(form, choices, "theta", cost ? `cost θ of a missed ${names[1]}` : "fraction of outliers θ", levels.map((level) => shown(level)), true);
   if (given.slices.length > 1) list(form, choices, "slice", plane ? "plane of" : "along the column", given.slices.map(({ axes }) => axes.map((k) => handles[k].name).join(" and ")));
@@ -11,7 +12,7 @@ views.regions = function (given, form, box) {
   if (handles.length) handleControls(form, choices, handles, axes);
   const figure = html("figure", { class: "wide" }), frameBox = html("div", {}), held = html("figcaption", {});
   const rows = !given.inside ? [] : cost ? (given.label ? [[marks.dot("orange"), `rows: ${names[1]}`], [marks.ring("blue"), names[0]]] : [[marks.dot("ink"), "rows"]]) : [[marks.dot("ink"), "rows inside at θ"], [marks.ring("orange"), "outside"]];
-  figure.append(frameBox, legend([[marks.box("blue", 0.35), cost ? `probability of ${names[1]}, in steps of 10 %` : "regions at all θ"], [marks.line("orange"), cost ? `boundary at θ: called ${names[1]} on the ruled side` : "boundary at θ"], ...rows]), held);
+  figure.append(frameBox, legend([[marks.box("blue", 0.35), cost ? `probability of ${names[1]}, in steps of 10 %` : "regions at other θ"], [marks.line("orange"), cost ? `boundary at θ: called ${names[1]} on the ruled side` : "boundary at θ"], ...rows]), held);
   box.append(figure);
 
   function here() {
@@ -31,7 +32,7 @@ views.regions = function (given, form, box) {
     });
   }
   function drawPlane({ on, layer, k }) {
-    const [a, b] = on.map((j) => handles[j]), na = a.fine.at.length, nb = b.fine.at.length, times = 4;
+    const [a, b] = on.map((j) => handles[j]), na = a.fine.at.length, nb = b.fine.at.length, times = Math.max(1, Math.round(96 / Math.max(na, nb)));
     const frame = chart(frameBox, { x: axisOf(a), y: axisOf(b), most: 560, ratio: 0.66, least: 300, label: `${cost ? "Decisions" : "Regions"} over ${a.name} and ${b.name} at θ = ${shown(levels[k])}` });
     const { inner, sx, sy, left, right, top, bottom } = frame;
     // the second column runs fastest: it is the vertical one
@@ -42,7 +43,7 @@ views.regions = function (given, form, box) {
     if (given.shaded) {
       const shade = grid(L);
       for (let step = 1; step < 10; step++) inner.append(svg("path", { class: "fill-blue", "fill-opacity": 0.075, "shape-rendering": "crispEdges", d: region(shade, step / 10, cx, cy).inside }));
-    } else levels.forEach((_, j) => inner.append(svg("path", { class: "fill-blue", "fill-opacity": 0.045, "shape-rendering": "crispEdges", d: region(grid(j), 0, cx, cy).inside })));
+    } else backdrop.forEach((j) => inner.append(svg("path", { class: "fill-blue", "fill-opacity": 0.1, "shape-rendering": "crispEdges", d: region(grid(j), 0, cx, cy).inside })));
     const found = region(grid(k), 0, cx, cy), id = `ruled${chart.count}`;
     frame.root.prepend(svg("pattern", { id, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, svg("line", { class: "line thin orange", x1: 0, x2: 0, y1: 0, y2: 8, "stroke-opacity": 0.55 })));
     if (cost) inner.append(svg("path", { fill: `url(#${id})`, d: found.inside }));

@@ -61,9 +61,7 @@ def _judged(y: np.ndarray, predicted: np.ndarray, target: str) -> list[dict[str,
     observed, median = np.mean(y[:, None] <= predicted, axis=0), predicted[:, MIDDLE]
     pit = np.asarray(QuantileFunction(MOVED_LEVELS, predicted).cdf(y))
     drawn = np.unique(np.linspace(0, len(y) - 1, 400).round().astype(int))
-    text = (
-        "On the diagonal a quantile holds the share of rows that it says; in the band, 95 % of calibrated models are."
-    )
+    text = "On the diagonal a quantile holds the share of rows that it says; in the band lie 95 % of calibrated models, level by level."
     return [
         reliability(
             "Are levels what they say?", text, MOVED_LEVELS, observed, len(y), ("level θ", "share of rows below")
