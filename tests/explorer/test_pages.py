@@ -138,6 +138,23 @@ def test_models_and_data_in_all_forms(form):
     assert ("y" in data["explore"]) == (kind == "fan" and form != "without y")
 
 
+def test_a_short_calibration_leaves_out_outer_levels():
+    model = mercer.ConformalQuantileRegressor(mercer.KernelQuantileRegressor(**JOINT), random_state=0).fit(X, Y)
+    given = data_of(mercer.explore(model, X, Y))["explore"]
+    n = model.n_calibration_
+    assert 1 / (n + 1) <= min(given["levels"]) < 0.5 < max(given["levels"]) <= n / (n + 1)
+    below = np.mean(Y[:, None] <= model.predict_quantile(X, given["levels"]), axis=0)
+    np.testing.assert_allclose(given["below"], below, atol=1e-6)
+
+
+def test_rows_without_an_observation_are_predicted_only():
+    targets = np.stack([Y, -Y], axis=1)
+    targets[::3] = np.nan
+    report = mercer.explore(mercer.SemiSupervisedRegressor("gaussian", alpha=1e-2).fit(X, targets), X, targets)
+    given = data_of(report)["explore"]
+    assert [one is None for one in given["observed"]] == [row % 3 == 0 for row in given["rows"]]
+
+
 def test_vectors_have_names():
     targets = pd.DataFrame({"knee": Y, "hip": -Y})
     report = mercer.explore(mercer.VectorValuedRegressor("gaussian", alpha=1e-2).fit(X, targets), X, targets)

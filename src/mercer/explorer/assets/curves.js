@@ -24,7 +24,7 @@ views.curves = function (given, form, box) {
     const values = chosen() ? block(held, [...handles.map((_, k) => choices.values[heldName(k)]), part]) : block(predicted, [choices.values.row, part]);
     return { part, values: Array.from(values), at: choices.values.theta, observed: !chosen() && given.observed ? given.observed[choices.values.row] : null };
   }
-  const seen = (part) => (given.observed || []).map((one) => one.y[part]);
+  const seen = (part) => (given.observed || []).filter((one) => one).map((one) => one.y[part]);
   function nearestObserved(one, part, at) {
     const gap = names ? 0 : (points[m - 1] - points[0]) / Math.max(m - 1, 1), k = nearest(one.t, points[at]);
     return Math.abs(one.t[k] - points[at]) <= gap / 2 + 1e-9 ? one.y[part][k] : null;

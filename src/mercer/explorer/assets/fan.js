@@ -10,7 +10,9 @@ views.fan = function (given, form, box) {
   handleControls(form, choices, handles, axes);
   const fan = html("figure", { class: "wide" }), side = html("figure", {});
   const fanBox = html("div", {}), sideBox = html("div", {}), held = html("figcaption", {});
-  const SHADES = [[0, 0.13], [2, 0.13], [4, 0.15], [10, 0.2], [16, 0.22]].filter(([k]) => k < L / 2 - 1);
+  // central intervals, those whose ends are among the levels: place of the lower end, opacity
+  const lower = [0.01, 0.05, 0.1, 0.25, 0.4].map((tail) => levels.indexOf(tail)), outer = Math.max(lower[1], 0);
+  const SHADES = lower.map((k, j) => [k, [0.13, 0.13, 0.15, 0.2, 0.22][j]]).filter(([k]) => k >= 0);
   let opacity = 0;
   const names = SHADES.map(([k, more]) => [marks.box("blue", (opacity = 1 - (1 - opacity) * (1 - more))), `${shown(100 * (levels[L - 1 - k] - levels[k]), 3)} %`]);
   fan.append(fanBox, legend([...names, [marks.line("blue"), "median"], [marks.line("orange"), "θ-quantile"], ...(given.y ? [[marks.ring("orange"), "rows above their θ-quantile"], [marks.dot("ink"), "below"]] : [])]), held);
@@ -25,7 +27,7 @@ views.fan = function (given, form, box) {
   }
   function limits() {
     let low = Infinity, high = -Infinity;
-    for (const array of arrays) for (let k = 0; k < array.values.length; k++) if (k % L > 0 && k % L < L - 1) { low = Math.min(low, array.values[k]); high = Math.max(high, array.values[k]); }
+    for (const array of arrays) for (let k = 0; k < array.values.length; k++) if (L < 5 || (k % L > 0 && k % L < L - 1)) { low = Math.min(low, array.values[k]); high = Math.max(high, array.values[k]); }
     const rows = given.y ? extent(given.y) : [low, high];
     const span = Math.max(high - low, 0);
     return padded([Math.max(Math.min(low, rows[0]), low - span), Math.min(Math.max(high, rows[1]), high + span)], 0.02);
@@ -77,12 +79,12 @@ views.fan = function (given, form, box) {
       drawSide(now);
       const others = heldText(choices, handles, axes());
       held.textContent = others ? `A slice: ${others}; other columns at their medians or most frequent values. Rows have values of their own there.` : "";
-      const low = column(2)[at], high = column(L - 3)[at];
-      return `Where ${handle.name} is ${handle.fine.labels[at]}${others ? ` (${others})` : ""}, the ${shown(levels[k])}-quantile of ${given.target} is ${shown(column(k)[at])}; 90 % lie between ${shown(low)} and ${shown(high)}.${share}`;
+      const low = column(outer)[at], high = column(L - 1 - outer)[at];
+      return `Where ${handle.name} is ${handle.fine.labels[at]}${others ? ` (${others})` : ""}, the ${shown(levels[k])}-quantile of ${given.target} is ${shown(column(k)[at])}; ${percent(levels[L - 1 - outer] - levels[outer])} lie between ${shown(low)} and ${shown(high)}.${share}`;
     },
     table() {
       if (!handles.length) return;
-      const { handle, column } = here(), kept = [...new Set([2, 10, 20, 30, 38, choices.values.theta])].sort((a, b) => a - b), columns = kept.map(column);
+      const { handle, column } = here(), kept = [...new Set([...[0.05, 0.25, 0.5, 0.75, 0.95].map((level) => nearest(levels, level)), choices.values.theta])].sort((a, b) => a - b), columns = kept.map(column);
       tabulate([handle.name, ...kept.map((k) => `θ = ${shown(levels[k])}`)], handle.fine.labels.map((text, g) => [text, ...columns.map((values) => shown(values[g]))]));
     },
   };

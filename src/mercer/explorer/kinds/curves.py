@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,11 @@ class Curves(Kind):
             data |= {"band": packed(band), "coverage": BAND_COVERAGE}
         panels = effect_bars(handles, "a value of the curve" if names is None else "an output")
         if subject.observed is not None:
-            comparison = compare_curves("explore", subject.estimator, subject.rows, subject.observed)
-            data["observed"] = [_observed(comparison, i) for i in chosen]
+            there = _seen(subject.observed)
+            rows, seen = (_safe_indexing(each, there) for each in (subject.rows, subject.observed))
+            comparison = compare_curves("explore", subject.estimator, rows, seen)
+            places = {int(row): place for place, row in enumerate(there)}
+            data["observed"] = [_observed(comparison, places.get(int(i))) for i in chosen]
             panels = [*_judged(comparison, names), *panels]
         return Exhibit("curves", data, panels)
 
@@ -96,7 +100,17 @@ def _where(subject: Subject) -> tuple[np.ndarray, list[str] | None]:
     return np.arange(float(first.shape[1])), names
 
 
-def _observed(comparison: CurveComparison, i: int) -> dict[str, Any]:
+def _seen(observed: Any) -> np.ndarray:
+    """Return the rows of which something was observed."""
+    if isinstance(observed, Sequence):  # curves at points of their own
+        return np.arange(len(observed))
+    values = np.asarray(to_numpy(getattr(observed, "data_matrix", getattr(observed, "values", observed))), dtype=float)
+    return np.flatnonzero(np.isfinite(values.reshape(len(observed), -1)).any(axis=1))
+
+
+def _observed(comparison: CurveComparison, i: int | None) -> dict[str, Any] | None:
+    if i is None:
+        return None
     points, values = comparison.observed[i]
     return {"t": rounded(points[:, 0], 5), "y": rounded(values[:, :COMPONENTS_SHOWN].T, 5)}
 
