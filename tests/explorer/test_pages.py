@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +22,20 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
 Y = X[:, 0] + 0.3 * RNG.normal(size=60)
 JOINT = {"kernel": "gaussian", "alpha": 1e-2}
+
+
+class Objects(BaseEstimator):
+    """A regressor of objects."""
+
+    def __init__(self, objects):
+        self.objects = objects
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return [self.objects[k % 2] for k in range(len(X))]
 
 
 def test_codes_are_close_and_missing_stays_missing():
@@ -173,6 +188,9 @@ def test_what_cannot_be_shown_is_said():
     series = mercer.VectorAutoRegressor().fit(np.cumsum(X, 0))
     with pytest.raises(UnsupportedError, match="ForecastDisplay"):
         mercer.explore(series, X)
+    for objects in (["a", "b"], [{1}, {2}], [(1, [2]), (3, [4, 5])]):
+        with pytest.raises(UnsupportedError, match="predicts objects"):
+            mercer.explore(Objects(objects).fit(X), X)
     gram = mercer.KernelQuantileRegressor("precomputed", alpha=1e-2).fit(X @ X.T, Y)
     with pytest.raises(UnsupportedError, match="Gram"):
         mercer.explore(gram, X @ X.T, Y)

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binom
+from sklearn.utils import _safe_indexing
 
+from mercer.exceptions import UnsupportedError
 from mercer.explorer.packing import rounded
 from mercer.explorer.subject import Handles, Subject
 
-__all__ = ["Exhibit", "Kind", "effect_bars", "histogram", "reliability", "scatter"]
+__all__ = ["Exhibit", "Kind", "effect_bars", "histogram", "reliability", "require_numbers", "scatter"]
 
 #: bars of a histogram, and columns that are compared
 BINS, MOST_BARS = 20, 12
@@ -48,6 +50,19 @@ class Kind(ABC):
     @abstractmethod
     def show(self, subject: Subject) -> Exhibit:
         """Return what the page shows."""
+
+
+def require_numbers(subject: Subject) -> None:
+    """Refuse models that predict words, sets, graphs and other objects, which no page draws yet."""
+    try:
+        kind = subject.ask("predict", _safe_indexing(subject.rows, [0])).dtype.kind
+    except (TypeError, ValueError):  # objects that make no array
+        kind = "O"
+    if kind not in "biuf":
+        name = type(subject.estimator).__name__
+        raise UnsupportedError(
+            f"explore: {name} predicts objects; there are pages of numbers, classes, quantiles, curves and fields only."
+        )
 
 
 def reliability(title: str, text: str, levels: Any, observed: Any, n: int, names: tuple[str, str]) -> dict[str, Any]:

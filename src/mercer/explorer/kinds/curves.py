@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach
 from mercer.exceptions import MercerError
-from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, histogram, scatter
+from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, histogram, require_numbers, scatter
 from mercer.explorer.packing import packed, rounded
 from mercer.explorer.subject import Handles, Subject
 from mercer.plotting.residuals import CurveComparison, compare_curves
@@ -33,6 +33,7 @@ class Curves(Kind):
         return offers(estimator, "predict_at") or _is_vector(estimator)
 
     def show(self, subject: Subject) -> Exhibit:
+        require_numbers(subject)
         grid, names = _where(subject)
         kept = np.unique(np.linspace(0, len(grid) - 1, POINTS_SHOWN).round().astype(int)) if names is None else ...
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.estimators.delegation import offers, reach
-from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, histogram, scatter
+from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, histogram, require_numbers, scatter
 from mercer.explorer.packing import rounded
 from mercer.explorer.subject import Handles, Subject
 
@@ -49,6 +49,8 @@ class Number(Kind):
         return offers(estimator, "predict")
 
     def show(self, subject: Subject) -> Exhibit:
+        require_numbers(subject)
+
         def predict(rows: Any) -> np.ndarray:
             return subject.ask("predict", rows).reshape(len(rows), -1).astype(float)
 
