@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine with Python >= 3.11, pip and make:
-#   make demo   create .venv, install, fit, leave demo/quantiles.png and demo/report.md
+#   make demo   create .venv, install, fit, leave demo/quantiles.png and the page demo/report.html
 #   make test   create .venv, install, run the checks and tests that CI runs
 # and one looks for what the tests do not know of yet:
 #   make fuzz   random fits for ten minutes (MINUTES=60), each of them recomputed independently

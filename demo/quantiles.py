@@ -1,6 +1,6 @@
 """Every quantile from one fit: a small real dataset, a larger synthetic one, a picture and a report.
 
-Run with ``make demo``. Leaves demo/quantiles.png and demo/report.md.
+Run with ``make demo``. Leaves demo/quantiles.png, demo/report.md and demo/report.html, a page to play with.
 
 The real data are scikit-learn's diabetes study (442 patients; Efron, Hastie, Johnstone and Tibshirani, *Least angle
 regression*, Annals of Statistics 2004), which ships with scikit-learn: disease progression after a year against the
@@ -21,6 +21,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
 from mercer import KernelQuantileRegressor
+from mercer.cli.demo import page_of_patients
 from mercer.datasets import make_sine, sine_quantiles
 from mercer.measures import GaussLegendre
 from mercer.model_selection import coverage, crossing
@@ -103,7 +104,9 @@ def main() -> None:
     )
     (HERE / "report.md").write_text(report)
     print(report)
+    page = page_of_patients().save(HERE / "report.html")
     print(f"left {HERE / 'quantiles.png'} and {HERE / 'report.md'}")
+    print(f"and a page to play with, every quantile of the diabetes study: open {page} in a browser")
 
 
 if __name__ == "__main__":

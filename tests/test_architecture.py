@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
+        *("_html", "_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
         *(
             "kernels",
             "losses",
@@ -32,14 +32,14 @@ TIERS = {
     ],
     "solving": ["problems", "solvers"],
     "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
-    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
+    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop", "explorer"],
 }
 ORDER = list(TIERS)
 TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}
 STRANGERS = {"kernels": "losses", "losses": "kernels"}
 
-#: the package itself wires what enters itself in a registry of a tier above, and gives save and load their names
-WIRING = {("__init__", "interop"), ("__init__", "io")}
+#: the package itself wires what enters itself in a registry of a tier above, and gives save, load and explore names
+WIRING = {("__init__", "interop"), ("__init__", "io"), ("__init__", "explorer")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
@@ -58,6 +58,8 @@ OPTIONAL = {
     "polars",
     "shtab",
     "pyarrow",
+    "rich",
+    "tqdm",
 }
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
@@ -118,9 +120,9 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
     for line, name, inside, typing_only in imports(tree, module, package):
         where = f"{module}:{line}"
         top = name.split(".")[0]
+        wired = top == "mercer" and (part, part_of(name)) in WIRING
         if top == "mercer":
             other = part_of(name)
-            wired = (part, other) in WIRING
             if ORDER.index(TIER_OF.get(other, "edges")) > ORDER.index(tier) and not wired:
                 found.append(f"{where}: {tier} imports {name} of {TIER_OF.get(other)}")
             if STRANGERS.get(part) == other:
@@ -129,7 +131,7 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
             found.append(f"{where}: imports {name}, through which modules are loaded unseen")
         if top == "sklearn" and tier in ("core", "solving"):
             found.append(f"{where}: {tier} imports sklearn")
-        if inside and not (tier == "edges" and top in OPTIONAL):
+        if inside and not wired and not (tier == "edges" and top in OPTIONAL):
             found.append(f"{where}: imports {name} inside a function")
         foreign = top not in DEPENDENCIES and top not in sys.stdlib_module_names
         if foreign and not inside and not (typing_only and tier == "edges"):

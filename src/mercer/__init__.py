@@ -3,6 +3,8 @@
 One fit predicts for every value of a parameter θ. Start with :class:`KernelQuantileRegressor`.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer._version import __version__
 from mercer.estimators import (
@@ -31,6 +33,9 @@ from mercer.estimators import (
 from mercer.io import load, save
 from mercer.quantile_function import QuantileFunction
 
+if TYPE_CHECKING:
+    from mercer.explorer import explore
+
 __all__ = [
     "CandidateLists",
     "ConformalCandidates",
@@ -55,6 +60,16 @@ __all__ = [
     "VectorFieldRegressor",
     "VectorValuedRegressor",
     "__version__",
+    "explore",
     "load",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what is loaded when it is asked for: pages are no part of most programs."""
+    if name == "explore":
+        from mercer.explorer import explore
+
+        return explore
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")

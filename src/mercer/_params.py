@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._html import formula_of, section, table
 from mercer.exceptions import MercerError, ParameterError, parameter_error
 
 __all__ = ["Params", "check_number", "read_numbers"]
@@ -111,6 +112,15 @@ class Params:
             if field.default is dataclasses.MISSING or not _same(value, field.default):
                 shown.append(f"{field.name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: formula, parameters, and a small picture where one is cheap."""
+        named = [(name, _short(value)) for name, value in self.get_params(deep=False).items()]
+        return section(repr(self), formula_of(type(self)), table(named), self._picture())
+
+    def _picture(self) -> str:
+        """Return a picture for notebooks, as SVG; nothing where there is none."""
+        return ""
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -227,10 +227,12 @@ def test_parquet_and_tabs(folder):
 def test_demo_leaves_tables_for_the_commands_that_it_names(folder, capsys):
     run("demo --out trial")
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  mercer ")]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         run(line.removeprefix("mercer "))
     assert len(pd.read_csv("trial/quantiles.csv")) == 20
+    assert "diabetes" in Path("trial/report.html").read_text(encoding="utf-8")
+    assert Path("trial/y.html").stat().st_size < 400_000
 
 
 def test_warnings_are_one_line(folder, capsys):
@@ -249,7 +251,7 @@ def test_completion(shell, capsys):
     assert "quantile" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "fit curves", "fit field"])
+@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field"])
 def test_help_has_examples(command, capsys):
     run(f"{command} --help")
     text = capsys.readouterr().out
@@ -270,3 +272,54 @@ def test_the_command_runs_by_itself(folder):
 def test_version(capsys):
     run("--version")
     assert capsys.readouterr().out == f"mercer {mercer.__version__}\n"
+
+
+REPORTED = {
+    "quantile": "--target rent --drop key,dear --text zip",
+    "cost": "--target dear --positive yes --drop key,rent",
+    "levels": "--features area,town",
+}
+
+
+@pytest.mark.parametrize("kind", REPORTED)
+def test_a_page_of_the_fit_and_one_of_new_rows(folder, capsys, kind):
+    run(f"fit {kind} flats.csv {REPORTED[kind]} --out a.mercer --report fit.html")
+    assert "fit.html" in capsys.readouterr().out
+    text = Path("fit.html").read_text(encoding="utf-8")
+    assert "50 rows of flats.csv, the rows of the fit" in text
+    run("report a.mercer flats.csv -o rows.html --title Flats")
+    shown = Path("rows.html").read_text(encoding="utf-8")
+    assert "<title>Flats</title>" in shown
+    # of the same rows, the same numbers
+    assert shown.split('"explore":')[1] == text.split('"explore":')[1]
+    capsys.readouterr()
+    run("report a.mercer new.csv -o new.html")
+    assert ("does not hold what the model predicts" in capsys.readouterr().err) == (kind != "levels")
+
+
+def test_pages_of_curves_and_fields(folder):
+    wide = pd.DataFrame({"north": RNG.uniform(size=N), **{f"t_{k}": RNG.normal(size=N) for k in range(5)}})
+    wide.loc[2, "t_3"] = np.nan
+    wide.to_csv("wide.csv", index=False)
+    run("fit curves wide.csv --curve t_* --out wide.mercer --report fit.html")
+    run("report wide.mercer wide.csv -o rows.html")
+    assert Path("rows.html").read_text().split('"explore":')[1] == Path("fit.html").read_text().split('"explore":')[1]
+    long = pd.DataFrame(
+        {"id": np.repeat(range(N), 3), "x": np.repeat(RNG.normal(size=N), 3), "t": RNG.uniform(size=3 * N)}
+    )
+    long["v"] = long["t"] + long["x"]
+    long.to_csv("long.csv", index=False)
+    run("fit curves long.csv --id id --time t --value v --out long.mercer --report fit.html")
+    run("report long.mercer long.csv -o rows.html")
+    assert Path("rows.html").read_text().split('"explore":')[1] == Path("fit.html").read_text().split('"explore":')[1]
+    P = RNG.normal(size=(N, 2))
+    pd.DataFrame(np.hstack([P, P]), columns=["x", "y", "u", "v"]).to_csv("wind.csv", index=False)
+    run("fit field wind.csv --position x,y --vector u,v --out wind.mercer")
+    run("report wind.mercer wind.csv -o rows.html")
+
+
+def test_a_page_needs_a_name_for_browsers(folder, capsys):
+    command = "fit quantile flats.csv --target rent --features area --out a.mercer --report page.txt"
+    assert main(command.split()) == 2
+    assert "must end in .html" in capsys.readouterr().err
+    assert not Path("a.mercer").exists()

@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_diabetes
 
-from mercer.cli.info import rows_about
 from mercer.cli.tables import write_table
 from mercer.cli.terminal import CommandError, say, table_of
 from mercer.datasets import make_sine, sine_quantiles
 from mercer.estimators import KernelQuantileRegressor
+from mercer.estimators.summary import facts
+from mercer.explorer import Report, explore
 from mercer.model_selection import coverage
 
-__all__ = ["add"]
+__all__ = ["add", "page_of_patients"]
 
 #: rows of the data, and of those that the fit has not seen
 DEMO_ROWS, FRESH_ROWS = 400, 1000
+#: the real data of the page: the columns of scikit-learn's diabetes study, and rows that are fitted
+PATIENT_COLUMNS = (
+    *("age", "sex", "body mass index", "blood pressure", "cholesterol", "LDL", "HDL", "cholesterol / HDL"),
+    *("log triglycerides", "blood sugar"),
+)
+PATIENTS_FITTED = 300
 DEMO_LEVELS, DEMO_INPUTS = np.array([0.05, 0.5, 0.95]), np.array([[0.1], [0.5], [1.0]])
 
 
@@ -42,7 +50,7 @@ def run(options: argparse.Namespace, _: Any) -> None:
     start = time.perf_counter()
     model = KernelQuantileRegressor().fit(X, y)
     say(f"every quantile of {DEMO_ROWS} noisy values of a sine, in {time.perf_counter() - start:.1f} s")
-    table_of(rows_about(model))
+    table_of(facts(model))
     say()
     say("     x   level   fitted     true")
     fitted, true = model.predict_quantile(DEMO_INPUTS, DEMO_LEVELS), sine_quantiles(DEMO_INPUTS, DEMO_LEVELS)
@@ -52,7 +60,27 @@ def run(options: argparse.Namespace, _: Any) -> None:
     share = coverage(y_new, model.predict_interval(X_new, 0.9))
     say(f"\nintervals of 90 % hold {100 * share:.1f} % of {FRESH_ROWS} new values")
     if options.out is not None:
-        _leave(Path(options.out), X, y, X_new)
+        folder = Path(options.out)
+        _leave(folder, X, y, X_new)
+        page = page_of_patients().save(folder / "report.html")
+        say(f"\nand a page to play with, of 442 patients of a diabetes study; open it in a browser: {page}")
+
+
+def page_of_patients() -> Report:
+    """Return a page on quantiles of a real dataset that comes with scikit-learn, on rows that the fit has not seen."""
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    order = np.random.default_rng(0).permutation(len(y))
+    fitted, rest = order[:PATIENTS_FITTED], order[PATIENTS_FITTED:]
+    model = KernelQuantileRegressor().fit(X[fitted], y[fitted])
+    return explore(
+        model,
+        X[rest],
+        y[rest],
+        title="How diabetes goes on in a year: every quantile",
+        feature_names=PATIENT_COLUMNS,
+        target_name="progression",
+        source=f"{len(rest)} patients that the fit has not seen; it saw {len(fitted)} others",
+    )
 
 
 def _leave(folder: Path, X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> None:
@@ -67,4 +95,5 @@ def _leave(folder: Path, X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> Non
     say("\nto go on:")
     say(f"  mercer fit quantile {folder}/data.csv --target y --out {folder}/y.mercer")
     say(f"  mercer info {folder}/y.mercer")
+    say(f"  mercer report {folder}/y.mercer {folder}/data.csv -o {folder}/y.html")
     say(f"  mercer predict {folder}/y.mercer {folder}/new.csv --levels .05,.5,.95 -o {folder}/quantiles.csv")

@@ -10,6 +10,7 @@ from typing import Any
 
 from mercer.cli.kinds import PROBLEM_KINDS
 from mercer.cli.kinds.base import Kind, add_common
+from mercer.cli.report import check_page, leave_report
 from mercer.cli.tables import columns_of_text, read_table
 from mercer.cli.terminal import CommandError, say
 from mercer.io import save
@@ -40,9 +41,12 @@ def add(commands: Any) -> None:
 
 def run(kind: Kind, options: argparse.Namespace) -> None:
     """Fit one kind of problem, save the model, and say what became of it."""
-    folder = Path(options.out).resolve().parent
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):  # looked at before a long fit
-        raise CommandError(f"there is no folder {folder} that can be written to")
+    for path in [options.out] if options.report is None else [options.out, options.report]:  # before a long fit
+        folder = Path(path).resolve().parent
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise CommandError(f"there is no folder {folder} that can be written to")
+    if options.report is not None:
+        check_page(options.report)
     frame = read_table(options.data, options.text)
     estimator, inputs, targets, weight, notes = kind.pose(frame, options)
     start = time.perf_counter()
@@ -55,3 +59,6 @@ def run(kind: Kind, options: argparse.Namespace) -> None:
     what = f"{type(model).__name__} of {len(inputs)} rows with {', '.join(map(str, inputs.columns[:SHOWN_INPUTS]))}"
     more = f" and {inputs.shape[1] - SHOWN_INPUTS} more" if inputs.shape[1] > SHOWN_INPUTS else ""
     say(f"{what}{more} in {seconds:.1f} s; saved as {options.out} ({size})")
+    if options.report is not None:
+        source = f"{Path(options.data).name}, the rows of the fit: new rows will look worse"
+        leave_report(options.report, model, inputs, targets, notes, source)

@@ -10,20 +10,21 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from mercer._version import __version__
-from mercer.cli import completion, demo, fit, info, predict
+from mercer.cli import completion, demo, fit, info, predict, report
 from mercer.cli.terminal import CommandError, complain
 from mercer.exceptions import MercerError
 
 __all__ = ["main", "new_parser"]
 
 #: the modules of the subcommands: each adds its parser, with the function that it runs
-COMMANDS = (demo, fit, predict, info, completion)
+COMMANDS = (demo, fit, predict, report, info, completion)
 #: exit codes: what the user can put right, and Ctrl-C
 USER_ERROR, INTERRUPTED = 2, 130
 EXAMPLES = """examples:
   mercer demo --out trial
   mercer fit quantile flats.csv --target rent --out rent.mercer
   mercer predict rent.mercer new.csv --levels .05,.5,.95 -o quantiles.csv
+  mercer report rent.mercer flats.csv -o report.html
   mercer info rent.mercer
   mercer fit curves --help
 """

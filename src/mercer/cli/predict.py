@@ -51,9 +51,7 @@ def run(options: argparse.Namespace, _: Any) -> None:
     notes, model = summary_of(options.model).notes, load(options.model)
     kind = kind_of(model)
     check_options(kind, model, options)
-    text = notes.get("text")
-    text = [name for name in text if isinstance(name, str)] if isinstance(text, list) else []
-    frame = read_table(options.data, text)
+    frame = read_table(options.data, text_columns(notes))
     require_columns(frame, options.keep, options.data)
     inputs = inputs_for(model, frame, options.data)
     predicted = _plainly(model, inputs) if kind is None else kind.predict(model, inputs, options, notes)
@@ -63,6 +61,12 @@ def run(options: argparse.Namespace, _: Any) -> None:
         table[name] = np.asarray(values)
     write_table(table, options.out)
     say(f"{len(frame)} rows predicted; saved as {options.out}")
+
+
+def text_columns(notes: dict[str, Any]) -> list[str]:
+    """Return the columns that were text when a model was fitted."""
+    text = notes.get("text")
+    return [name for name in text if isinstance(name, str)] if isinstance(text, list) else []
 
 
 def inputs_for(model: Any, frame: pandas.DataFrame, path: str) -> Any:

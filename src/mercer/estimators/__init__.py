@@ -8,8 +8,8 @@ from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
-from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.functional_quantile import FunctionalQuantileRegressor
+from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.kernel_autoencoder import KernelAutoencoder
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector

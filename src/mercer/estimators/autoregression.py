@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +13,7 @@ from mercer.estimators.forward_choice import FEWEST_FORWARD, forward_blocks
 from mercer.estimators.lagged import LaggedRegressor, lag_rows
 from mercer.estimators.output_metric import OutputMetric, read_metric
 from mercer.estimators.series import read_series
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.vector_valued import VectorValuedRegressor
 from mercer.exceptions import DataError, parameter_error
 from mercer.magnitudes import LARGEST_NUMBER
@@ -28,7 +28,7 @@ SAME_VALUE = 1e-12
 TOWARD = ("mean", "last")
 
 
-class VectorAutoRegressor(BaseEstimator):
+class VectorAutoRegressor(SummarisedEstimator):
     """Autoregression of several series: y_t = f(y_{t−1}, ..., y_{t−q}) + noise, f linear or not, in R^p.
 
     f is b + h, or y_{t−1} + b + h, with h in the space of an operator-valued kernel of the lagged values, fitted by

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._params import check_number
 from mercer.backend import is_numpy
@@ -14,6 +13,7 @@ from mercer.estimators.approximation import Approximation, StandIn, check_approx
 from mercer.estimators.interruption import Interruption
 from mercer.estimators.progress import opening, progress
 from mercer.estimators.streamed_fit import fit_streamed
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
@@ -27,7 +27,7 @@ __all__ = ["LENIENCE", "ROUGH_ROWS", "CertifiedEstimator", "is_pairwise", "refus
 ROUGH_ROWS, LENIENCE = 100, 3.0
 
 
-class CertifiedEstimator(BaseEstimator):
+class CertifiedEstimator(SummarisedEstimator):
     """A fit of :class:`~mercer.problems.DualProblem`: settings, solution and certificate.
 
     A subclass has the constructor parameters used here (``kernel``, ``fit_intercept``, ``solver``, ``tol``,

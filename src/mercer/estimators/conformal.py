@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from sklearn.base import MetaEstimatorMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
@@ -25,6 +25,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.calibration_rows import SCORE_ENTRIES, CalibrationRows, check_rows, take_rows_of
 from mercer.estimators.delegation import offers, reach
 from mercer.estimators.quantile import KernelQuantileRegressor
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import _own_errors, read_weight
 from mercer.exceptions import DataError, ExtrapolationWarning, parameter_error
 from mercer.interpolation import interpolation
@@ -40,7 +41,7 @@ LEVELS = np.concatenate([[0.001, 0.0025], np.arange(1, 200) / 200, [0.9975, 0.99
 SCORED = np.arange(1, 20) / 20
 
 
-class ConformalQuantileRegressor(CalibrationRows, RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+class ConformalQuantileRegressor(CalibrationRows, RegressorMixin, MetaEstimatorMixin, SummarisedEstimator):
     """Quantiles and intervals of any quantile regressor, calibrated to cover at any sample size.
 
     Nothing is minimised beyond what the base estimator minimises: its quantile functions Q are compared with n targets

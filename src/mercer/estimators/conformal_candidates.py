@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import _safe_split
@@ -17,6 +17,7 @@ from mercer.estimators.calibration_rows import CalibrationRows, check_rows, take
 from mercer.estimators.delegation import offers, reach
 from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.object_space import CandidateLists
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import read_weight
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels.objects import as_objects, take_objects
@@ -24,7 +25,7 @@ from mercer.kernels.objects import as_objects, take_objects
 __all__ = ["ConformalCandidates"]
 
 
-class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, BaseEstimator):
+class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimator):
     """Sets of candidates around what an input–output kernel regression predicts, that cover at any sample size.
 
     The misfit of an object z at x is ½‖φ(z) − h(x)‖² (or −⟨h(x), φ(z)⟩). With q the ⌈(n + 1)c⌉-th smallest

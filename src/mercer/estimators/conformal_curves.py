@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
@@ -24,6 +24,7 @@ from mercer.estimators.grid_curves import check_rows_observed
 from mercer.estimators.modulation import Modulation, along, modulation
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import _own_errors, as_points, check_range, read_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.preprocessing.curve_table import as_table
@@ -37,7 +38,7 @@ ROWS_OF_HALVES = 4
 
 
 class ConformalFunctionalRegressor(
-    CalibrationRows, MultiOutputMixin, RegressorMixin, MetaEstimatorMixin, BaseEstimator
+    CalibrationRows, MultiOutputMixin, RegressorMixin, MetaEstimatorMixin, SummarisedEstimator
 ):
     """Bands around the curves of any regressor, calibrated to cover at any sample size.
 

@@ -6,13 +6,14 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.backend import to_numpy
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.delegation import weight_parameter
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import _own_errors, read_weight, validate_labels
 from mercer.exceptions import DataError, parameter_error
 from mercer.preprocessing.curve_table import as_table
@@ -20,7 +21,7 @@ from mercer.preprocessing.curve_table import as_table
 __all__ = ["CostMatrixClassifier"]
 
 
-class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, SummarisedEstimator):
     """Two classes or more, and a price for each way of taking one for another.
 
     Every class is learned against the rest: the base estimator minimises what it minimises, once for each class. The

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.optimize
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -23,6 +23,7 @@ from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.interruption import interruptible
 from mercer.estimators.pre_image import fixed_point_pre_images, nearest_pre_images
 from mercer.estimators.progress import progress
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import _own_errors, check_gram, validate_inputs, validate_rows
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
@@ -90,7 +91,7 @@ class CodeDecoder:
         return value_and_gradient
 
 
-class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SummarisedEstimator):
     """Codes z ∈ R^p of objects, from which a function f predicts their images φ(x) in the space of a kernel k.
 
     Minimises over the coefficients Φ of the encoder z(x) = Σ_j k₁(x, x_j)Φ_j, and over the decoder f in the space of

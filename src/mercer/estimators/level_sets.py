@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number, read_numbers
@@ -18,6 +18,7 @@ from mercer.estimators.level_calibration import UnseenRows, calibrated_offsets, 
 from mercer.estimators.level_model import LevelModel
 from mercer.estimators.progress import opening, progress
 from mercer.estimators.renamed import renamed
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, is_foreign, merge_duplicates, validate_inputs, validate_training
 from mercer.exceptions import DataError, parameter_error
@@ -42,7 +43,7 @@ MARGIN = 1e-9
 FARTHEST = 1e300
 
 
-class LevelSetDetector(OutlierMixin, BaseEstimator):
+class LevelSetDetector(OutlierMixin, SummarisedEstimator):
     """Regions that leave out any fraction θ of the data, for all θ in one model, with a certificate of optimality.
 
     Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and offsets t at the levels θ_j of a measure with

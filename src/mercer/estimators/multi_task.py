@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from mercer.backend import to_numpy
 from mercer.estimators.certified import is_pairwise
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import float_array
 from mercer.estimators.vector_valued import VectorValuedRegressor
 from mercer.exceptions import DataError, parameter_error
@@ -17,7 +18,7 @@ from mercer.exceptions import DataError, parameter_error
 __all__ = ["MultiTaskRegressor"]
 
 
-class MultiTaskRegressor(RegressorMixin, BaseEstimator):
+class MultiTaskRegressor(RegressorMixin, SummarisedEstimator):
     """Regression for several related tasks of which each row has one: schools, patients, sensors, joints of a robot.
 
     Minimises, over h in the space of k_X·Γ and b ∈ R^T, with t_i the task of row i,

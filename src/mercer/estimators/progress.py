@@ -1,4 +1,7 @@
-"""Progress of long fits, on standard error and only when asked for."""
+"""Progress of long fits, on standard error and only when asked for: lines, or a bar where one can be drawn.
+
+What draws bars, a module of ``mercer.interop``, enters itself here, so that nothing is imported that is not needed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +20,7 @@ from mercer.linalg.memory import in_words
 from mercer.problems import DualProblem
 from mercer.solvers import Solver
 
-__all__ = ["Decay", "Progress", "duration", "opening", "progress"]
+__all__ = ["Bar", "Decay", "Progress", "draw_bars_by", "duration", "opening", "progress"]
 
 #: operations below which a computation is not worth a line: some milliseconds
 WORTH_A_LINE = 1e8
@@ -25,16 +28,43 @@ WORTH_A_LINE = 1e8
 MEASURED_ROWS, MEASUREMENTS = 400, 3
 
 
+class Bar(Protocol):
+    """A bar that is being drawn."""
+
+    def phase(self, text: str) -> None:
+        """Say what is computed."""
+
+    def reach(self, share: float, text: str) -> None:
+        """Fill a share of the bar, from 0 to 1, and say more on it."""
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+
+
+#: what opens a bar, or returns None where it cannot be drawn; the last that was entered counts
+bar_makers: list[Callable[[], Bar | None]] = []
+
+
+def draw_bars_by(maker: Callable[[], Bar | None]) -> None:
+    """Let ``maker`` open the bars of fits."""
+    bar_makers.append(maker)
+
+
 @contextmanager
 def progress(verbose: int, beginning: str) -> Iterator[Progress]:
     """Tell what is computed in a ``with`` block of this thread, from its beginning on; nothing if ``verbose`` is 0."""
-    told = Progress(verbose)
+    bar = bar_makers[-1]() if verbose and bar_makers else None
+    told = Progress(verbose, bar)
     if not verbose:
         yield told
         return
     told.say(beginning)
-    with heard_by(told.begins):
-        yield told
+    try:
+        with heard_by(told.begins):
+            yield told
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 def opening(estimator: Any, problem: DualProblem) -> str:
@@ -46,12 +76,14 @@ def opening(estimator: Any, problem: DualProblem) -> str:
 class Progress:
     """Speaks of factorisations before they begin and of each look at the gap, or is silent."""
 
-    def __init__(self, verbose: int) -> None:
-        self.verbose = verbose
+    def __init__(self, verbose: int, bar: Bar | None = None) -> None:
+        self.verbose, self.bar = verbose, bar
 
     def say(self, text: str) -> None:
-        """Write one line."""
-        if self.verbose:
+        """Write one line, or the text of the bar."""
+        if self.bar is not None:
+            self.bar.phase(text)
+        elif self.verbose:
             sys.stderr.write(f"[mercer] {text}\n")
             sys.stderr.flush()  # which may be a file, and the next line minutes away
 
@@ -83,6 +115,10 @@ class Progress:
         def report(n_iter: int, certificate: Any) -> None:
             seconds = time.perf_counter() - start
             left = decay(seconds, certificate.relative_gap)
+            if self.bar is not None:
+                self.bar.phase(name)
+                self.bar.reach(decay.share, f"relative gap {certificate.relative_gap:.1e}, {left}")
+                return
             self.say(
                 f"{name}: iteration {n_iter}, objective {certificate.primal:.6g}, relative gap "
                 f"{certificate.relative_gap:.2e}, {seconds:.1f} s, {left}"
@@ -104,14 +140,19 @@ class Decay:
     def __init__(self, tol: float) -> None:
         self.tol = tol
         self.seen: list[tuple[float, float]] = []
+        self.share = 0.0  #: of the way from the first gap to tol, in digits
 
     def __call__(self, seconds: float, gap: float) -> str:
         """Record the gap at a time; return what to say of the time left."""
         if gap <= self.tol:
+            self.share = 1.0
             return "within tol"
         smallest = min(gap, self.seen[-1][1]) if self.seen else gap  # gaps rise at times
         earlier = [(at, before) for at, before in self.seen if at <= seconds / 2] or self.seen[:1]
         self.seen.append((seconds, smallest))
+        first = self.seen[0][1]
+        if 0 < self.tol < smallest < first < math.inf:
+            self.share = math.log(first / smallest) / math.log(first / self.tol)
         if not earlier or not 0 < smallest < earlier[-1][1] < math.inf or self.tol <= 0:
             return "… left"
         at, before = earlier[-1]

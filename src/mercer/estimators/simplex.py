@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
@@ -15,6 +15,7 @@ from mercer.backend import as_like, to_numpy
 from mercer.estimators.certified import is_pairwise
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import Smoothness, default_kernels, some_rows
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import take_rows, validate_labels, validate_weight
 from mercer.estimators.vector_outputs import VectorOutputs
 from mercer.estimators.vector_valued import VectorValuedRegressor
@@ -32,7 +33,7 @@ CODE_LENGTHS = (4.0, 1.0, 0.5)
 SHARPEST = 1e3
 
 
-class SimplexClassifier(ClassifierMixin, BaseEstimator):
+class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
     """Classification into C classes as one regression of vectors in R^{C−1}, the corners of a simplex.
 
     Class k is the unit vector c_k, all of which have the same angles, c_k·c_l = −1/(C − 1). With them as targets,

@@ -9,9 +9,10 @@ from typing import Any, Self
 import array_api_compat as compat
 import numpy as np
 
+from mercer._html import curve
 from mercer._params import Params
 from mercer.backend import is_numpy, namespace
-from mercer.exceptions import DataError, ParameterError, UnsupportedError, parameter_error
+from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError, parameter_error
 from mercer.kernels.gram import KernelGram
 from mercer.kernels.layout import ColumnLayout
 from mercer.linalg import LinearOperator, LowRank
@@ -92,6 +93,20 @@ class Kernel(Params, ABC):
     def _nested(self) -> dict[str, Kernel]:
         params = {name: getattr(self, name) for name in self._names()}
         return {name: value for name, value in params.items() if isinstance(value, Kernel)}
+
+    def _picture(self) -> str:
+        """Return k(x, z) against a number x, as far as it takes to fall; nothing where it takes no single numbers."""
+        if self.pairwise or not self.adapted:
+            return ""
+        try:
+            centre = np.zeros((1, 1)) if float(self(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]) > 0 else np.ones((1, 1))
+            there, reaches = self(centre, centre)[0, 0], 4.0 ** np.arange(-8, 9)
+            falls = [reach for reach in reaches if self(centre + reach, centre)[0, 0] < 0.1 * there]
+            x = centre[0, 0] + np.linspace(-1, 1, 81) * (falls[0] if falls else 3.0)
+            label = f"k(x, {centre[0, 0]:g}) for x from {x[0]:.3g} to {x[-1]:.3g}"
+            return curve(x, self(x[:, None], centre)[:, 0], label)
+        except (MercerError, ValueError, TypeError, IndexError, NotImplementedError):
+            return ""
 
     @property
     def adapted(self) -> bool:

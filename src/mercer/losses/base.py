@@ -7,12 +7,19 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from mercer._html import curve
 from mercer._params import Params
 from mercer.backend import namespace
+from mercer.exceptions import MercerError
 from mercer.losses.threshold import Threshold
-from mercer.measures import Measure
+from mercer.measures import Measure, Points
 
 __all__ = ["Box", "Loss"]
+
+#: the level of the picture of a loss: one at which it is not symmetric
+PICTURED_LEVEL = 0.8
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,18 @@ class Loss(Params, ABC):
     def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any | None:
         """Return argmin_b Σ_i s_i L_i(u_i + b), shape (m,), where there is a formula for it, else None."""
         return None
+
+    def _picture(self) -> str:
+        """Return L against a residual, or against the margin of a positive, at one θ; nothing where it takes more."""
+        at = np.linspace(-3, 3, 121)
+        margins = self.indexed_by == "cost"
+        Y, U = (np.ones((121, 1)), at[:, None]) if margins else (at[:, None], np.zeros((121, 1)))
+        place = "" if self.indexed_by is None else f" at θ = {PICTURED_LEVEL}"
+        try:
+            values = self.value(Y, U, Points([PICTURED_LEVEL]).build())
+            return curve(at, values, f"L for {'margins' if margins else 'residuals'} from −3 to 3{place}")
+        except (MercerError, ValueError, TypeError, IndexError, NotImplementedError):
+            return ""
 
     @property
     def of_values(self) -> Loss:

@@ -4,8 +4,8 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
-from mercer.problems.feature_problem import FeatureProblem, FeatureView
 from mercer.problems.envelope import kernel_slope
+from mercer.problems.feature_problem import FeatureProblem, FeatureView
 from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
 from mercer.problems.level_sets import level_coef, level_set_problem

@@ -92,6 +92,14 @@ class Kind(ABC):
     ) -> Predicted:
         """Return predictions as columns by name; notes are those of the fit, and may be of another program."""
 
+    def observed(self, frame: pandas.DataFrame, notes: dict[str, Any], path: str) -> tuple[pandas.DataFrame, Any]:
+        """Return the rows of a table and what was observed of them, as the fit takes it; None where nothing was."""
+        names = notes.get("target")
+        if not (isinstance(names, list) and names and all(name in frame.columns for name in names)):
+            return frame, None
+        columns = [number_column(frame, name, path) for name in names]
+        return frame, columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
 
 def add_target(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the argument that names the target."""
@@ -133,6 +141,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that all kinds of fits have."""
     parser.add_argument("data", metavar="TABLE", help="a .csv, .tsv or .parquet file with names of columns")
     parser.add_argument("--out", "-o", required=True, metavar="MODEL", help="the file of the model, such as y.mercer")
+    parser.add_argument("--report", metavar="PAGE", help="a page on the fit to play with, such as report.html")
     parser.add_argument("--features", type=names_of, metavar="A,B", help="inputs; all other columns by default")
     parser.add_argument("--drop", type=names_of, default=[], metavar="A,B", help="columns that are no inputs")
     parser.add_argument("--text", type=names_of, default=[], metavar="A,B", help="codes that look like numbers")

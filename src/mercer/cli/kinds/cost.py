@@ -41,6 +41,13 @@ class Cost(Kind):
         inputs = inputs_of(frame, options, [options.target])
         return Problem(model, inputs, labels.to_numpy(), weight_of(frame, options), {"target": [options.target]})
 
+    def observed(self, frame, notes, path):
+        names = notes.get("target")
+        if not (isinstance(names, list) and len(names) == 1 and names[0] in frame.columns):
+            return frame, None
+        frame = frame[frame[names[0]].notna()]
+        return frame, frame[names[0]].to_numpy()
+
     def predict(self, model, inputs, options, notes):
         place = [str(label) for label in model.classes_].index(str(model.pos_label_))
         found = {f"P({model.pos_label_})": model.predict_proba(inputs)[:, place]}

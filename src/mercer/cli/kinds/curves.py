@@ -60,6 +60,24 @@ class Curves(Kind):
             model = ConformalFunctionalRegressor(model, random_state=0)
         return Problem(model, inputs, curves, weight, notes)
 
+    def observed(self, frame, notes, path):
+        names = [notes.get(entry) for entry in ("id", "time", "value")]
+        if None in names:
+            wide = notes.get("target")
+            if not (isinstance(wide, list) and wide and all(name in frame.columns for name in wide)):
+                return frame, None
+            require_numbers(frame, wide, path)
+            curves = frame[wide].to_numpy(dtype=float, na_value=np.nan)
+            there = np.isfinite(curves).any(axis=1)
+            return frame[there], curves[there]
+        if not all(name in frame.columns for name in names):
+            return frame, None
+        who, time, value = names
+        table = frame.drop_duplicates(who)
+        found = curves_from_long(frame, id=who, t=time, value=value, ids=table[who].tolist()).curves
+        there = [k for k, curve in enumerate(found) if curve is not None]
+        return table.iloc[there], [found[k] for k in there]
+
     def predict(self, model, inputs, options, notes):
         points = _checked_grid(model) if options.points is None else np.asarray(options.points)
         found = {"": _real(_curves(model, inputs, options))}
@@ -92,11 +110,16 @@ def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
         raise CommandError("--points must be different numbers")
     order = np.argsort(points)
     names, points = [names[k] for k in order], np.asarray(points, dtype=float)[order]
-    strange = [name for name in names if frame[name].dtype.kind not in "biuf"]
-    if strange:
-        raise CommandError(f"{options.data}: column {strange[0]!r} of the curve holds other things than numbers")
+    require_numbers(frame, names, options.data)
     curves = frame[names].to_numpy(dtype=float, na_value=np.nan)
     return inputs_of(frame, options, names), curves, points, {"target": names}, weight_of(frame, options)
+
+
+def require_numbers(frame: pandas.DataFrame, names: list[str], path: str) -> None:
+    """Refuse columns of a curve that hold other things than numbers."""
+    strange = [name for name in names if frame[name].dtype.kind not in "biuf"]
+    if strange:
+        raise CommandError(f"{path}: column {strange[0]!r} of the curve holds other things than numbers")
 
 
 def _points_of(names: list[str]) -> list[float]:
@@ -136,7 +159,7 @@ def _long(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     found = curves_from_long(frame, id=options.id, t=options.time, value=options.value, ids=table[options.id].tolist())
     there = [k for k, curve in enumerate(found.curves) if curve is not None]
     weight = weight_of(table, options)
-    notes = {"time": options.time, "value": options.value}
+    notes = {"id": options.id, "time": options.time, "value": options.value}
     curves = [found.curves[k] for k in there]
     return inputs.iloc[there], curves, None, notes, None if weight is None else weight[there]
 
