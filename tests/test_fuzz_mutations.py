@@ -114,8 +114,8 @@ def forgotten_sample_weights(replace):
 
 def intercept_without_centre(replace):
     def store(original):
-        return lambda self, X, bound, problem, result, centre=0.0, columns=None: original(
-            self, X, bound, problem, result, 0.0 * centre, columns
+        return lambda self, X, bound, problem, result, centre=0.0, *rest: original(
+            self, X, bound, problem, result, 0.0 * centre, *rest
         )
 
     replace(CertifiedEstimator, "_store", store)

@@ -155,7 +155,7 @@ class CertifiedEstimator(SummarisedEstimator):
         expansion : Expansion, optional
             The fitted function, where it is known already.
         """
-        self.X_fit_, self.alpha_, self.columns_ = X, problem.alpha, columns
+        self.X_fit_, self.alpha_, self.columns_, self.approximation_ = X, problem.alpha, columns, None
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
         self.dual_coef_ = None if expansion is not None else problem.primal_coef(result.coef)
         self.intercept_ = result.intercept + centre
