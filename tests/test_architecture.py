@@ -18,7 +18,7 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
+        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures", "rows"),
         *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
     ],
     "solving": ["problems", "solvers"],
@@ -34,8 +34,10 @@ WIRING = {("__init__", "interop"), ("__init__", "io")}
 
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
-OPTIONAL = {"matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"}
-
+OPTIONAL = {
+    *("matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"),
+    "pyarrow",
+}
 #: parts that take λ, objective and gap of a problem as they are (R3)
 TAKE_AS_IT_IS = {"estimators", "model_selection"}
 SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}

@@ -24,12 +24,14 @@ from mercer.linalg.flat import FlatGram
 from mercer.linalg.gram import Costs, Gram
 from mercer.linalg.kronecker import Kronecker
 from mercer.linalg.memory import memory_budget, memory_limit
+from mercer.linalg.moments import Moments
 from mercer.linalg.operator_gram import FastProducts, FeatureGram, OperatorGram, SumGram
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import PivotedFactor, leading_pivots, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
+from mercer.linalg.right_factor import representer_coef, right_factor
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
 from mercer.linalg.thin_features import ThinFeatures
@@ -48,6 +50,7 @@ __all__ = [
     "LowRank",
     "DirectedFactor",
     "lift",
+    "Moments",
     "OperatorGram",
     "FastProducts",
     "PairGram",
@@ -73,6 +76,8 @@ __all__ = [
     "pivoted_factor",
     "leading_pivots",
     "positive_solver",
+    "representer_coef",
+    "right_factor",
     "scaled",
     "solve",
 ]

@@ -4,6 +4,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
+from mercer.problems.feature_problem import FeatureProblem, FeatureView
 from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
 from mercer.problems.level_sets import level_coef, level_set_problem
@@ -11,17 +12,24 @@ from mercer.problems.monotone import SlopedIntercept, monotone_problem
 from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
 from mercer.problems.rounding import Rounding
+from mercer.problems.row_blocks import Block, LocalBlocks, RowBlocks, StoredBlocks
 
 __all__ = [
+    "Block",
     "Certificate",
     "CurveLoss",
     "DualProblem",
+    "FeatureProblem",
+    "FeatureView",
     "Intercept",
+    "LocalBlocks",
     "Offsets",
     "PenalisedOffsets",
     "PrimalProblem",
     "Rounding",
+    "RowBlocks",
     "SlopedIntercept",
+    "StoredBlocks",
     "curve_problem",
     "left_out",
     "level_coef",

@@ -11,6 +11,7 @@ from mercer.backend import as_like, machine_epsilon, namespace
 
 if TYPE_CHECKING:
     from mercer.problems.dual import DualProblem
+    from mercer.problems.problem_rows import ProblemRows
 
 __all__ = ["Rounding", "RoundingBounds"]
 
@@ -49,30 +50,38 @@ class Rounding:
 
     Parameters
     ----------
-    problem : DualProblem
+    problem : DualProblem or ProblemRows
         Whose certificates are meant.
     """
 
-    def __init__(self, problem: DualProblem) -> None:
+    def __init__(self, problem: DualProblem | ProblemRows) -> None:
         self.problem = problem
         n, m = problem.shape
         self.unit = machine_epsilon(problem.Y) * (ROUNDINGS_OF_AN_ENTRY + ROUNDINGS_OF_A_SUM * math.sqrt(n + m))
 
-    def errors(self, A: Any) -> Any:
-        """Return e, by how much the predictions of a dual array may be wrong, shape (n, m)."""
+    def total(self, A: Any) -> float:
+        """Return T, a sum over rows."""
         problem = self.problem
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
         r, c = problem.sizes
-        total = float((s * r) @ namespace(A).abs(A) @ (w * c))  # T
-        return (self.unit * problem.scale * total) * r[:, None] * c[None, :]
+        return float((s * r) @ namespace(A).abs(A) @ (w * c))
 
-    def bounds(self, A: Any, U: Any) -> RoundingBounds:
-        """Return the bounds for a dual array A whose model predicts U, with its intercept."""
+    def errors(self, A: Any, total: float | None = None) -> Any:
+        """Return e, by how much the predictions of a dual array may be wrong, shape (n, m)."""
+        total = self.total(A) if total is None else total
+        r, c = self.problem.sizes
+        return (self.unit * self.problem.scale * total) * r[:, None] * c[None, :]
+
+    def bounds(self, A: Any, U: Any, total: float | None = None) -> RoundingBounds:
+        """Return the bounds for a dual array A whose model predicts U, with its intercept.
+
+        They are sums over rows: of some of the rows they are the share of these, given T of all.
+        """
         problem = self.problem
         xp = namespace(A)
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
         # of predictions, of adding an intercept to them and of taking them off targets, which matters at kinks
-        error = self.errors(A) + machine_epsilon(A) * (xp.abs(U) + xp.abs(problem.Y))
+        error = self.errors(A, total) + machine_epsilon(A) * (xp.abs(U) + xp.abs(problem.Y))
         in_gap = float(s @ (error * self._steepest(U, A, error)) @ w)
         in_values = float(s @ (error * xp.abs(A)) @ w)
         # products and sums of the three terms, each of the size of its own terms

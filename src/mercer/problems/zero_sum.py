@@ -9,7 +9,7 @@ from mercer.backend import as_like, machine_epsilon, namespace
 from mercer.measures import Measure
 from mercer.problems.roots import false_position, quasi_newton
 
-__all__ = ["zero_sum"]
+__all__ = ["separable_root", "zero_sum"]
 
 
 def zero_sum(
@@ -31,28 +31,24 @@ def zero_sum(
     xp = namespace(Z)
     share = sample_weight / xp.sum(sample_weight)
     start = xp.zeros_like(Z[0, :]) if start is None else start
+    tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - start[None, :])))), 1e-300)
     if pointwise or Z.shape[1] == 1:
-        shift = _separable_root(prox, Z, share, start, mean)
+        shift = separable_root(lambda shift: share @ prox(Z - shift[None, :]) - mean, start, tiny)
     else:  # the gradient of a convex function of ν, with Lipschitz constant 1 in L²(μ)
-        tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - start[None, :])))), 1e-300)
         weights = as_like(measure.weights, Z)
         shift = quasi_newton(lambda shift: mean - (share @ prox(Z - shift[None, :])), start, weights, tiny)
     return prox(Z - shift[None, :]), shift
 
 
-def _separable_root(prox: Callable[[Any], Any], Z: Any, share: Any, shift: Any, mean: Any) -> Any:
-    """Bracket the root at each node, then shrink the bracket.
+def separable_root(mean_at: Callable[[Any], Any], shift: Any, tiny: float) -> Any:
+    """Return ν where means of prox(Z − ν) vanish at each node, given them as a function of ν and one to start from.
 
-    The mean is decreasing and 1-Lipschitz in ν; it is linear between kinks, where false position is exact.
+    Bracket the root, then shrink the bracket: the mean is decreasing and 1-Lipschitz in ν; it is linear between kinks,
+    where false position is exact.
     """
-    xp = namespace(Z)
-
-    def mean_at(shift):
-        return share @ prox(Z - shift[None, :]) - mean
-
+    xp = namespace(shift)
     low, low_mean = shift, mean_at(shift)
     high, high_mean, reach = low, low_mean, 2.0
-    tiny = 4 * machine_epsilon(Z) * max(float(xp.max(xp.abs(prox(Z - shift[None, :])))), 1e-300)
     for _ in range(100):
         same = (low_mean * high_mean > 0) & (xp.abs(high_mean) > tiny)
         if not bool(xp.any(same)):

@@ -5,6 +5,7 @@ from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_nu
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
 from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.feature_path import FeatureFit, FeaturePath
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.leave_one_out import (
@@ -17,17 +18,25 @@ from mercer.solvers.leave_one_out_slope import leave_one_out_slopes
 from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
+from mercer.solvers.normal_equations import NormalEquations
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
+from mercer.solvers.streamed import StreamedResult, StreamedSolver
+from mercer.solvers.streamed_admm import StreamedADMM
+from mercer.solvers.streamed_lbfgs import StreamedLBFGS
+from mercer.solvers.streamed_newton import StreamedNewton
 
 __all__ = [
     "ADMM",
     "BlockLeaveOneOut",
     "ClosedForm",
+    "FeatureFit",
+    "FeaturePath",
     "InteriorPoint",
     "LBFGS",
     "LevelPath",
+    "NormalEquations",
     "OffsetNewton",
     "Plan",
     "ProximalGradient",
@@ -36,6 +45,11 @@ __all__ = [
     "SemismoothNewton",
     "Solver",
     "SolverResult",
+    "StreamedADMM",
+    "StreamedLBFGS",
+    "StreamedNewton",
+    "StreamedResult",
+    "StreamedSolver",
     "afford",
     "explain",
     "generalised_errors",
