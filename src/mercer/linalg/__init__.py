@@ -31,6 +31,7 @@ from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
 from mercer.linalg.pivoted_cholesky import PivotedFactor, leading_pivots, pivoted_cholesky, pivoted_factor
 from mercer.linalg.positive import positive_solver
+from mercer.linalg.random_pivots import leading_eigen
 from mercer.linalg.right_factor import representer_coef, right_factor
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
@@ -74,6 +75,7 @@ __all__ = [
     "norm2",
     "pivoted_cholesky",
     "pivoted_factor",
+    "leading_eigen",
     "leading_pivots",
     "positive_solver",
     "representer_coef",

@@ -19,6 +19,7 @@ from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
 from mercer.solvers.normal_equations import NormalEquations
+from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
@@ -39,6 +40,7 @@ __all__ = [
     "NormalEquations",
     "OffsetNewton",
     "Plan",
+    "PreconditionedCG",
     "ProximalGradient",
     "RidgePath",
     "SOLVERS",

@@ -21,6 +21,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
+from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import first_share, prepared
 from mercer.solvers.semismooth_newton import SemismoothNewton
@@ -33,6 +34,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "closed_form": ClosedForm,
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
+    "preconditioned_cg": PreconditionedCG,
     "proximal_gradient": ProximalGradient,
     "semismooth_newton": SemismoothNewton,
 }
