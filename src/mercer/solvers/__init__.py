@@ -24,6 +24,7 @@ from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
 from mercer.solvers.streamed import StreamedResult, StreamedSolver
+from mercer.solvers.stochastic_gradient import StochasticGradient
 from mercer.solvers.streamed_admm import StreamedADMM
 from mercer.solvers.streamed_lbfgs import StreamedLBFGS
 from mercer.solvers.streamed_newton import StreamedNewton
@@ -47,6 +48,7 @@ __all__ = [
     "SemismoothNewton",
     "Solver",
     "SolverResult",
+    "StochasticGradient",
     "StreamedADMM",
     "StreamedLBFGS",
     "StreamedNewton",
