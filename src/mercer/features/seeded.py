@@ -62,7 +62,9 @@ class SeededFourier(Params):
             check_number(self, name, getattr(self, name), low=1, strict=False, integer=True)
         check_random_state(self, self.seed)
         if not isinstance(self.seed, (int, np.integer)):
-            raise parameter_error(self, "seed", self.seed, "an integer >= 0", "Frequencies are drawn from it each time.")
+            raise parameter_error(
+                self, "seed", self.seed, "an integer >= 0", "Frequencies are drawn from it each time."
+            )
         RandomFourier(self.block_size, self.sampling)
 
     def bind(self, kernel: Any, X: Any) -> SeededFeatures:

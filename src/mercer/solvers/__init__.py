@@ -23,8 +23,8 @@ from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
-from mercer.solvers.streamed import StreamedResult, StreamedSolver
 from mercer.solvers.stochastic_gradient import StochasticGradient
+from mercer.solvers.streamed import StreamedResult, StreamedSolver
 from mercer.solvers.streamed_admm import StreamedADMM
 from mercer.solvers.streamed_lbfgs import StreamedLBFGS
 from mercer.solvers.streamed_newton import StreamedNewton

@@ -108,8 +108,8 @@ def feature_blocks(features: Any, measure: Measure, factor: Any) -> FeatureBlock
     kernel = features.kernel if isinstance(features, SeededFeatures) else features
     if kernel is features and not getattr(features, "explicit", False):
         raise UnsupportedError(
-            f"StochasticGradient needs explicit features; {features!r} has none. Take RandomFourier(500).bind(kernel, X) "
-            "or SeededFourier().bind(kernel, X)."
+            f"StochasticGradient needs explicit features; {features!r} has none. Take RandomFourier(500).bind(kernel, "
+            "X) or SeededFourier().bind(kernel, X)."
         )
     scalar = isinstance(kernel, Kernel)
     if factor is not None and not scalar:

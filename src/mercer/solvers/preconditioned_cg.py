@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mercer._params import check_number
@@ -44,13 +45,14 @@ class PreconditionedCG(Solver):
 
     The preconditioner is the inverse for Nyström's approximation 𝐊̃ of 𝐊, of rows drawn by what those before have left
     (Rudi, Carratino and Rosasco, 2017, precondition likewise; here the system is that of *all* rows, and the fit is
-    exact). The condition number is at most 1 + ‖𝐊 − 𝐊̃‖/(λn): a handful of products with 𝐊 do, each of n² values of
-    the kernel made anew in blocks of rows where the matrix does not fit into the memory budget. All columns of Y go
-    through a product together. For the square loss the duality gap is share/2 times the squared residual, so that looks
+    exact). The condition number is at most 1 + ‖𝐊 − 𝐊̃‖/(λn): a handful of products with 𝐊 do, each of n²/2
+    values of the kernel that are made anew in blocks of rows: the matrix is never stored. All columns of Y go through
+    a product together. For the square loss the duality gap is share/2 times the squared residual, so that looks
     at it are free, but for the last.
 
-    Other losses have the steps of :class:`ADMM`, from its solution with 𝐊̃; their ridge step goes on from the last one by
-    conjugate gradients, with the preconditioner for its ρ, as far as pays.
+    Other losses have the steps of :class:`ADMM`, from its solution with 𝐊̃; their ridge step goes on from the last one
+    by conjugate gradients, with the preconditioner for its ρ, as far as pays. As these take more products, the matrix
+    is stored where it fits into the memory budget.
 
     Prefer it to :class:`ClosedForm` and :class:`ADMM` for many rows, a kernel of large rank and one λ that is not tiny:
     these need an eigenbasis of the matrix, or its Cholesky factor.
@@ -98,6 +100,8 @@ class PreconditionedCG(Solver):
             raise self.refuse("some targets are missing", "Use ClosedForm for the square loss, ADMM for others.")
 
     def prepare(self, problem: DualProblem) -> DualProblem:
+        if isinstance(problem.loss, Square):  # a handful of products, each of half the values of the matrix
+            return problem
         return problem.with_gram(problem.gram.stored(int(STORED_SHARE * memory_budget())))
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
@@ -200,11 +204,16 @@ def _fit_targets(system: _System, init: Any) -> None:
     while True:
         base = A
         residual = system.centred(Y - base - system.predict(base))
-        correction, _ = system.solve(residual, lambda D, r, base=base: system.look(base + D, Y - base - D - r))
+        correction, _ = system.solve(residual, partial(_look_at, system, base))
         A = problem.feasible(base + correction)
         last, gap = gap, system.keep(A).visible_gap
         if system.over or gap <= system.solver.tol or not gap <= last / 2:
             return
+
+
+def _look_at(system: _System, base: Any, D: Any, rest: Any) -> bool:
+    """Look at the array base + D: its predictions and intercept are Y less it and less the residual."""
+    return system.look(base + D, system.problem.Y - base - D - rest)
 
 
 def _fit_by_admm(system: _System, spectral: Spectral, init: Any) -> None:

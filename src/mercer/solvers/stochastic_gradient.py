@@ -35,8 +35,8 @@ class StochasticGradient:
         w_i ← w_i − γ_t B [ mean of Φ_i(x)ᵀ∇L + λ w_i ],    γ_t = 2/(λ(t + t₀)),    t₀ = 8𝓛/λ
 
     with B the number of blocks and 𝓛 = B(ℓ·sup‖K(x, x)‖ + λ), ℓ the Lipschitz constant of ∇L; for losses with bounded
-    gradients ℓ is one over the typical residual of the first rows. The model is the average of the iterates with weights
-    t + t₀ − 1, and its objective is above the minimum by
+    gradients ℓ is one over the typical residual of the first rows. The model is the average of the iterates with
+    weights t + t₀ − 1, and its objective is above the minimum by
 
         E[J − J*] ≤ 2λt₀²‖w*‖²/T² + 8σ²/(λT)
 
@@ -139,7 +139,7 @@ class StochasticGradient:
 
     @property
     def intercept(self) -> np.ndarray:
-        """b at the nodes, shape (m,)."""
+        """The intercept b at the nodes, shape (m,)."""
         return self.offset + self._mean_b
 
     def predict(self, X: Any) -> np.ndarray:
@@ -151,6 +151,39 @@ class StochasticGradient:
 
     def _along(self, X: np.ndarray, coef: list[np.ndarray], nodes: Any = slice(None)) -> np.ndarray:
         return sum(self.blocks(i).forward(X, coef[i], nodes) for i in range(len(coef)))  # type: ignore[return-value]
+
+    def position(self) -> dict[str, Any]:
+        """Return where it is, to :meth:`go_on` from later, for features in one block."""
+        (coef,), (average,) = self._coef, self._means
+        assert self._start is not None  # there is a coefficient
+        return {
+            "coef": coef.copy(),
+            "average": average.copy(),
+            "shift": self._b,
+            "mean_shift": self._mean_b,
+            "n_rows": self.n_rows,
+            "n_steps": self.n_steps,
+            "start": self._start,
+            "total": self._total,
+        }
+
+    def go_on(
+        self,
+        coef: Any,
+        average: Any,
+        shift: Any,
+        mean_shift: Any,
+        n_rows: int,
+        n_steps: int,
+        start: float,
+        total: float,
+    ) -> StochasticGradient:
+        """Go on from a :meth:`position`, or from a model where ``start`` is 0."""
+        self._coef, self._means = [np.array(coef, dtype=float)], [np.array(average, dtype=float)]
+        self._b, self._mean_b = np.array(shift, dtype=float), np.array(mean_shift, dtype=float)
+        self.n_rows, self.n_steps, self._total = int(n_rows), int(n_steps), float(total)
+        self._start = float(start) or None
+        return self
 
     # -- learning ----------------------------------------------------------------------------------------------
 
@@ -185,8 +218,9 @@ class StochasticGradient:
     def _begin(self, batch: Batch, shape: tuple[int, ...]) -> None:
         """Choose t₀ from sizes of features and, for bounded gradients, from typical residuals."""
         n_blocks = self.blocks.n_blocks
-        self._coef = [np.zeros(shape) for _ in range(n_blocks)]
-        self._means = [np.zeros_like(coef) for coef in self._coef]
+        if not self._coef:
+            self._coef = [np.zeros(shape) for _ in range(n_blocks)]
+            self._means = [np.zeros_like(coef) for coef in self._coef]
         size = n_blocks * max(self.blocks(i).sizes(batch.X, self._weights) for i in range(n_blocks))
         if self.fit_intercept:
             size += 1.0
