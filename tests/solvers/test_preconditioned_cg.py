@@ -69,7 +69,7 @@ def test_rough_kernel_of_many_columns_takes_few_products(loss):
     result = PreconditionedCG(1e-6).solve(problem)
     other = ADMM(1e-7).solve(problem)
     assert result.converged
-    assert result.n_iter <= (10 if isinstance(loss, Square) else 60)
+    assert result.n_iter <= (15 if isinstance(loss, Square) else 60)
     assert result.objective == pytest.approx(other.objective, rel=2e-6)
 
 

@@ -27,6 +27,7 @@ from mercer.solvers import (
     SOLVERS,
     ClosedForm,
     InteriorPoint,
+    PreconditionedCG,
     ProximalGradient,
     SemismoothNewton,
     explain,
@@ -36,7 +37,7 @@ from mercer.solvers import (
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
 
-ALL = [ClosedForm, ProximalGradient, ADMM, InteriorPoint, SemismoothNewton, LBFGS]
+ALL = [ClosedForm, PreconditionedCG, ProximalGradient, ADMM, InteriorPoint, SemismoothNewton, LBFGS]
 every_solver = pytest.mark.parametrize("solver", ALL, ids=lambda s: s.__name__)
 
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from mercer.backend import require_numpy
 from mercer.linalg.announcement import PIVOTED_WORK, announce
-from mercer.linalg.eigen import Eigen, eigh
-from mercer.linalg.operators import LinearOperator, LowRank
+from mercer.linalg.eigen import Eigen
+from mercer.linalg.operators import LinearOperator
 
 __all__ = ["leading_eigen"]
 
 #: columns that are computed at a time
 PIVOT_BLOCK = 128
-#: eigenvalues of a block below this part of the largest are rounding
+#: eigenvalues below this part of the largest are left out: they are nearly rounding
 LEAST_PIVOT = 1e-10
 
 
@@ -70,5 +70,9 @@ def leading_eigen(operator: LinearOperator, rank: int, tolerance: float = 0.0, s
         used += len(found)
         left = np.maximum(left - np.einsum("ij,ij->j", found, found), 0.0)
         left[chosen] = 0.0
-    eigen = eigh(LowRank(np.ascontiguousarray(rows[:used].T)))
-    return Eigen(eigen.values, eigen.vectors, float(left.sum()) + eigen.trace_left_out)
+    factor = rows[:used]
+    values, vectors = np.linalg.eigh(factor @ factor.T)
+    kept = values > LEAST_PIVOT * max(float(values.max(initial=0.0)), 0.0)
+    missed = float(left.sum() + np.maximum(values[~kept], 0.0).sum())
+    columns = factor.T @ (vectors[:, kept] / np.sqrt(values[kept]))  # orthonormal to six digits or more
+    return Eigen(values[kept][::-1].copy(), np.ascontiguousarray(columns[:, ::-1]), missed)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.linalg import Spectral, affordable_rank, conjugate_gradient, memory_budget
@@ -22,19 +24,17 @@ from mercer.solvers.stagnation import Stagnation
 __all__ = ["PreconditionedCG"]
 
 #: landmarks in units of √n
-LANDMARKS_PER_ROOT = 6.0
+LANDMARKS_PER_ROOT = 5.0
 #: how much of the memory budget a stored matrix may take
 STORED_SHARE = 0.6
 #: by how much the residual of a ridge step of ADMM falls, and in how many steps at most
-INNER_DECREASE, INNER_STEPS = 0.1, 10
+RIDGE_DECREASE, RIDGE_STEPS = 0.1, 10
 #: steps in which the gap has to halve
 STEPS_TO_HALVE_GAP = 300
 #: gap of the solution with the landmarks that ADMM starts from, at least
 START_TOL = 1e-4
 #: the gap at which a step is looked at with the whole kernel, in units of tol
 NEAR = 0.5
-#: of ADMM
-RELAXATION = 1.6
 #: asked before each step with a correction and what is left of the residual
 Stop = Callable[[Any, Any], bool]
 
@@ -64,7 +64,7 @@ class PreconditionedCG(Solver):
     max_iter : int, default=1000
         Limit on the products with 𝐊.
     n_landmarks : int, optional
-        The most rows that the preconditioner is made of; 6√n by default. Fewer are taken where these leave a trace
+        The most rows that the preconditioner is made of; 5√n by default. Fewer are taken where these leave a trace
         below λn, as the condition number is then at most 2.
 
     Examples
@@ -169,7 +169,7 @@ class _System:
         found, _, _ = conjugate_gradient(
             image,
             left,
-            precondition=lambda r: gram.whiten(self.ridge(gram.unwhiten(r) / self.rho)),
+            precondition=lambda r: gram.whiten(self.centred(self.ridge(gram.unwhiten(r) / self.rho))),
             tolerance=decrease,
             max_iter=room + 1,
             stop=asked,
@@ -232,7 +232,7 @@ def _fit_by_admm(system: _System, spectral: Spectral, init: Any) -> None:
     while True:
         last, z = z, problem.cut(problem.loss.conjugate_prox(problem.Y, T, 1 / system.rho, problem.measure))
         residual = system.centred(system.rho * (2 * z - T - alpha) - H)
-        D, rest = system.solve(residual, lambda D, r: False, INNER_DECREASE, INNER_STEPS)
+        D, rest = system.solve(residual, lambda D, r: False, RIDGE_DECREASE, RIDGE_STEPS)
         alpha = alpha + D
         H = system.centred(H + residual - rest - system.rho * D)
         feasible = problem.feasible(z)
@@ -241,7 +241,10 @@ def _fit_by_admm(system: _System, spectral: Spectral, init: Any) -> None:
             if system.over or gap <= solver.tol or system.crawls(system.n_iter, gap):
                 return
         u = T - z
-        T = T + RELAXATION * (alpha - z)
+        T = T + ADMM.relaxation * (alpha - z)
+        if not np.all(np.isfinite(T)):  # rounding has made it diverge
+            system.keep(problem.feasible(problem.null_array))
+            return
         ratio = _balance(problem, z, u, alpha - z, z - last)
         if ratio != 1:
             T = z + (T - z) / ratio
