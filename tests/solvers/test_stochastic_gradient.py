@@ -52,7 +52,7 @@ def test_error_of_the_objective_falls_like_one_over_steps(loss, solver):
     problem = FeatureProblem((waves(X), ArrayRows(X, Y)), loss, ONE, ALPHA)
     best = solver.solve(problem).objective
     errors = []
-    for steps in (1500, 9000):
+    for steps in (1000, 6000):
         excess = []
         for seed in range(2):
             fit = StochasticGradient(waves(X), loss, ONE, ALPHA, batch_size=4, seed=seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.backend import require_numpy
+from mercer.exceptions import DataError
 from mercer.linalg.announcement import PIVOTED_WORK, announce
 from mercer.linalg.eigen import Eigen
 from mercer.linalg.operators import LinearOperator
@@ -53,8 +54,8 @@ def leading_eigen(operator: LinearOperator, rank: int, tolerance: float = 0.0, s
     rng = np.random.default_rng(seed)
     left = np.maximum(diagonal.astype(float), 0.0)
     floor = float(np.finfo(float).eps) * float(left.max(initial=0.0))
-    rows = np.empty((rank, n))  # row r holds column r of the factor
-    used = 0
+    rows = np.empty((rank, n), dtype=diagonal.dtype)  # row r holds column r of the factor
+    used, precision = 0, max(LEAST_PIVOT, 10 * float(np.finfo(diagonal.dtype).eps))
     while used < rank and float(left.sum()) > tolerance:
         open_rows = int(np.count_nonzero(left > floor))
         size = min(PIVOT_BLOCK, rank - used, open_rows)
@@ -63,8 +64,10 @@ def leading_eigen(operator: LinearOperator, rank: int, tolerance: float = 0.0, s
         weights = np.where(left > floor, left, 0.0)
         chosen = np.sort(rng.choice(n, size, replace=False, p=weights / weights.sum()))
         columns = operator.some_columns(chosen) - rows[:used, chosen].T @ rows[:used]
+        if not np.all(np.isfinite(columns)):
+            raise DataError("leading_eigen: kernel values must be finite; some are NaN or infinite.")
         values, vectors = np.linalg.eigh(columns[:, chosen])
-        kept = values > LEAST_PIVOT * max(float(values[-1]), 0.0)
+        kept = values > precision * max(float(values[-1]), 0.0)
         found = (vectors[:, kept] / np.sqrt(values[kept])).T @ columns
         rows[used : used + len(found)] = found
         used += len(found)
@@ -72,7 +75,7 @@ def leading_eigen(operator: LinearOperator, rank: int, tolerance: float = 0.0, s
         left[chosen] = 0.0
     factor = rows[:used]
     values, vectors = np.linalg.eigh(factor @ factor.T)
-    kept = values > LEAST_PIVOT * max(float(values.max(initial=0.0)), 0.0)
+    kept = values > precision * max(float(values.max(initial=0.0)), 0.0)
     missed = float(left.sum() + np.maximum(values[~kept], 0.0).sum())
     columns = factor.T @ (vectors[:, kept] / np.sqrt(values[kept]))  # orthonormal to six digits or more
     return Eigen(values[kept][::-1].copy(), np.ascontiguousarray(columns[:, ::-1]), missed)

@@ -84,10 +84,10 @@ class StochasticGradient:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(4000, 1))
     >>> kernel = RandomFourier(30, random_state=0).bind(Gaussian(2.0), X)
-    >>> fit = StochasticGradient(kernel, Square(), Measure(np.zeros((1, 1)), np.ones(1)), alpha=1e-2)
+    >>> fit = StochasticGradient(kernel, Square(), Measure(np.zeros((1, 1)), np.ones(1)), 1e-2, batch_size=2)
     >>> _ = fit.update((X, np.sin(3 * X[:, 0])))
     >>> fit.n_steps, bool(np.max(np.abs(fit.predict(X)[:, 0] - np.sin(3 * X[:, 0]))) < 0.3)
-    (125, True)
+    (2000, True)
     """
 
     def __init__(
