@@ -19,10 +19,10 @@ from mercer.estimators.infinite_task import DURING_FIT, InfiniteTaskEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
 from mercer.estimators.operating_curve import OperatingCurve
+from mercer.estimators.partial_fit import StreamedLevels, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.renamed import renamed
-from mercer.estimators.streamed_fit import StreamedLevels, can_stream
 from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Kernel

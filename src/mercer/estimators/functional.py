@@ -21,6 +21,7 @@ from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.partial_fit import StreamedFit, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.renamed import renamed
@@ -28,7 +29,6 @@ from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smooth_mean import SmoothMean
 from mercer.estimators.smoothness import FEW_LENGTHS, MEAN_SCALE
-from mercer.estimators.streamed_fit import StreamedFit, can_stream
 from mercer.estimators.validation import (
     as_points,
     check_gram,

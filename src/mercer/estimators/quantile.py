@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import is_numpy, namespace, require_numpy, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
+from mercer.estimators.partial_fit import StreamedLevels, can_stream, stream_column
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
 from mercer.estimators.shape import Residuals, fit_shape
 from mercer.estimators.staged_quantiles import fit_stages, staged_grid, staged_quantiles
-from mercer.estimators.streamed_fit import StreamedLevels, can_stream, stream_column
 from mercer.estimators.validation import validate_inputs, validate_training
 from mercer.exceptions import ExtrapolationWarning, UnsupportedError, parameter_error
 from mercer.features import FeatureMap

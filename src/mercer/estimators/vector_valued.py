@@ -18,13 +18,13 @@ from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
 from mercer.estimators.output_metric import read_metric
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.partial_fit import StreamedFit, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.refined_length import refined_length
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smoothness import KERNEL_ROWS, Smoothness, choose_smoothness, default_alphas, some_rows
-from mercer.estimators.streamed_fit import StreamedFit, can_stream
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, validate_rows, validate_weight
 from mercer.estimators.vector_outputs import VectorOutputs
