@@ -18,8 +18,17 @@ SOURCE = Path(mercer.__file__).parent
 
 TIERS = {
     "core": [
-        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures", "rows"),
-        *("kernels", "losses", "operator_valued", "features", "interpolation", "magnitudes", "quantile_function"),
+        *("_params", "_state", "_version", "exceptions", "backend", "linalg", "measures"),
+        *(
+            "kernels",
+            "losses",
+            "operator_valued",
+            "features",
+            "interpolation",
+            "magnitudes",
+            "quantile_function",
+            "rows",
+        ),
     ],
     "solving": ["problems", "solvers"],
     "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
@@ -35,9 +44,20 @@ WIRING = {("__init__", "interop"), ("__init__", "io")}
 #: what the package depends on; anything else is an optional extra, imported in a function of an edge
 DEPENDENCIES = {"numpy", "scipy", "array_api_compat", "sklearn", "threadpoolctl", "mercer"}
 OPTIONAL = {
-    *("matplotlib", "pandas", "torch", "jax", "dask", "skfda", "cvxpy", "hypothesis", "cupy", "polars", "shtab"),
+    "matplotlib",
+    "pandas",
+    "torch",
+    "jax",
+    "dask",
+    "skfda",
+    "cvxpy",
+    "hypothesis",
+    "cupy",
+    "polars",
+    "shtab",
     "pyarrow",
 }
+
 #: parts that take λ, objective and gap of a problem as they are (R3)
 TAKE_AS_IT_IS = {"estimators", "model_selection"}
 SCALED = {"alpha", "objective", "gap", "primal", "dual", "scale", "share", "mass"}

@@ -12,11 +12,13 @@ from mercer._params import Params
 from mercer._state import Stateful, is_plain
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.exceptions import DataError
+from mercer.features import RandomFourier
 from mercer.kernels import FeatureKernel, Gaussian, Kernel
 from mercer.measures import GaussLegendre, Measure
 from mercer.operator_valued import (
     BoundCoefficients,
     BoundPairs,
+    CurlFree,
     Decomposable,
     Expansion,
     ExpansionKernel,
@@ -32,6 +34,7 @@ from mercer.operator_valued import (
     PiecewiseLinearRepresenters,
     ScatteredExpansion,
     SumExpansion,
+    VectorFeatureExpansion,
 )
 
 RNG = np.random.default_rng(0)
@@ -79,6 +82,13 @@ FUNCTIONS = {
     "sum": (SMOOTH + TRUNCATED).bind(MU).expand(X, RNG.normal(size=(6, 4))),
     "observations": PAIRS.expand(X, RNG.normal(size=(3, 2))),
     "matrices": Turned(2.0).bind(Measure(np.arange(2.0), np.ones(2))).expand(X, RNG.normal(size=(6, 2))),
+    "waves": RandomFourier(5, random_state=0)
+    .bind(CurlFree(Gaussian(2.0)), X)
+    .bind(Measure(np.arange(2.0), np.ones(2)))
+    .expand(X, RNG.normal(size=(6, 2))),
+    "random features": Decomposable(RandomFourier(5, random_state=0).bind(Gaussian(2.0), X), Gaussian(5.0))
+    .bind(MU)
+    .expand(X, RNG.normal(size=(6, 4))),
 } | {
     name: BoundCoefficients(Gaussian(1.0), basis, MU).expand(X, RNG.normal(size=(6, len(basis) + 1)))
     for name, basis in BASES.items()
@@ -115,7 +125,7 @@ def test_functions_come_back_from_plain_states(name):
     text = json.dumps(written(state, arrays))
     twin = Expansion.from_state(read(json.loads(text), arrays))
     assert type(twin) is type(h)
-    points = np.arange(2.0) if name == "matrices" else POINTS
+    points = np.arange(2.0) if name in ("matrices", "waves") else POINTS
     np.testing.assert_array_equal(twin.evaluate(NEW, points), h.evaluate(NEW, points))
     assert twin.norm == h.norm
 
@@ -123,7 +133,10 @@ def test_functions_come_back_from_plain_states(name):
 def test_every_kind_of_function_was_tried():
     ours = {kind for kind in Expansion._kinds() if kind.__module__.startswith("mercer.") and not isabstract(kind)}
     assert ours == {type(h) for h in FUNCTIONS.values()}
-    assert ours == {KernelExpansion, FeatureExpansion, ScatteredExpansion, MatrixExpansion, SumExpansion}
+    assert ours == {
+        *(KernelExpansion, FeatureExpansion, ScatteredExpansion, MatrixExpansion, SumExpansion),
+        VectorFeatureExpansion,
+    }
 
 
 @pytest.mark.parametrize("nodes", [None, MU], ids=["constant", "nodes"])

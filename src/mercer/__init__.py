@@ -6,12 +6,15 @@ One fit predicts for every value of a parameter θ. Start with :class:`KernelQua
 import mercer.interop  # noqa: F401  # enters what opens the data of other libraries
 from mercer._version import __version__
 from mercer.estimators import (
+    CandidateLists,
+    ConformalCandidates,
     ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    InputOutputKernelRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LearnedMatrix,
@@ -27,12 +30,15 @@ from mercer.io import load, save
 from mercer.quantile_function import QuantileFunction
 
 __all__ = [
+    "CandidateLists",
+    "ConformalCandidates",
     "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
+    "InputOutputKernelRegressor",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LearnedMatrix",

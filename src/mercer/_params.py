@@ -193,8 +193,7 @@ def read_numbers(values: Any) -> np.ndarray:
     TypeError: '0.5' holds text
     """
     array = np.asarray(values)
-    if array.dtype.kind in "US" or any(
-        isinstance(value, (str, bytes)) for value in array.ravel() if array.dtype == "O"
-    ):
+    texts = array.dtype == "O" and any(isinstance(value, (str, bytes)) for value in array.ravel())
+    if array.dtype.kind in "US" or texts:
         raise TypeError(f"{values!r} holds text")
-    return np.asarray(values, dtype=float)
+    return array.astype(float, copy=False)

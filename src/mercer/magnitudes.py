@@ -45,11 +45,11 @@ def check_magnitude(owner: object, name: str, values: Any, *, spread: bool = Tru
     """
     array = np.asarray(to_numpy(values), dtype=float)
     array = array.reshape(len(array), -1)
-    if not array.size or np.all(np.isnan(array)):
+    if not array.size:
         return
     who = owner if isinstance(owner, str) else type(owner).__name__
     low, high = (extreme(array, axis=0) for extreme in (np.fmin.reduce, np.fmax.reduce))
-    largest = float(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high))))
+    largest = float(np.fmax.reduce(np.maximum(np.abs(low), np.abs(high))))  # NaN where there is nothing else
     remedy = f"Give {name} in another unit (sklearn.preprocessing.StandardScaler does)."
     if largest > LARGEST_NUMBER:
         raise DataError(f"{who}: {name} must not have numbers beyond {LARGEST_NUMBER:g}; got {largest:.3g}. {remedy}")

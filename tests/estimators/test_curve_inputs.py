@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from mercer import (
@@ -20,8 +20,9 @@ from mercer import (
     KernelQuantileRegressorCV,
     LevelSetDetector,
 )
+from mercer.datasets import load_sea_temperatures
 from mercer.exceptions import DataError, MercerError, UnsupportedError
-from mercer.kernels import FunctionalGaussian, Gaussian
+from mercer.kernels import FunctionalGaussian, Gaussian, IntegralGaussian
 from mercer.preprocessing import CurveTable, TableEncoder, curves_from_long
 
 RNG = np.random.default_rng(0)
@@ -143,6 +144,19 @@ def test_the_default_compares_curves_as_curves():
     assert score > 0.9
     assert score > plain.score(curves[60:], outputs[60:])
     assert model.relevance_ is None  # the kernel is no longer one of columns
+
+
+def test_curves_are_not_worse_than_their_table():
+    """On real curves where one kernel on functions by itself is much worse than the default, as it comes."""
+    sea = load_sea_temperatures()
+    t, X, Y = sea.months[:6], sea.temperature[:, :6], sea.temperature[:, 6:]
+    pairs, errors, median = [(t, row) for row in X], np.zeros(3), IntegralGaussian()
+    for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+        plain, integral = (FunctionalRegressor(k, grid=sea.months[6:]).fit(X[train], Y[train]) for k in (None, median))
+        curves = FunctionalRegressor(grid=sea.months[6:]).fit([pairs[i] for i in train], Y[train])
+        predicted = plain.predict(X[test]), curves.predict([pairs[i] for i in test]), integral.predict(X[test])
+        errors += [np.sum((values - Y[test]) ** 2) for values in predicted]
+    assert errors[1] < 1.01 * errors[0] < errors[2] / 1.2
 
 
 def test_a_scalar_that_matters_is_not_one_of_many_columns():

@@ -32,10 +32,10 @@ def test_large_ranks_are_refused_with_figures_before_anything_is_chosen(fit):
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 def test_by_default_features_take_their_place(fit):
-    with memory_limit(6 * 2**20):
+    with memory_limit(12 * 2**20):
         model = fit(X)
     assert model.status_ == "converged"
-    assert model.approximation_.n_features == model.approximation_.features.n_landmarks == 131
+    assert model.approximation_.n_features == model.approximation_.features.n_landmarks == 262
     assert model.X_fit_ is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mercer.estimators.outlying import outlying_curves
 from mercer.exceptions import ContaminationWarning
 from mercer.kernels import Gaussian
 from mercer.measures import Grid
+from mercer.operator_valued import HarmonicBasis
 
 GRID = np.linspace(0, 1, 20)
 #: of make_curves, whose map is linear: nothing to choose but κ
@@ -86,6 +88,38 @@ def test_curves_with_holes_are_held_to_the_mean_of_what_was_seen():
     model = FunctionalRegressor(grid=curves.grid, loss="huber", **FIXED).fit(curves.X, holes)
     assert set(np.flatnonzero(touched)) <= set(model.outlying_.tolist())
     assert len(model.outlying_) <= touched.sum() + 2
+
+
+@pytest.mark.parametrize("loss", ["square", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize("mean", ["smooth", "free", None])
+@pytest.mark.parametrize("layout", ["grid", "vectors", "holes", "basis", "scattered"])
+def test_outlying_curves_are_those_of_the_residuals_of_predictions(layout, mean, loss):
+    rng, n, m = np.random.default_rng(4), 40, 8
+    X, grid, weight = rng.uniform(size=(n, 2)), np.linspace(0, 1, m), rng.uniform(0.5, 2, size=n)
+    Y: Any = np.sin(3 * grid + 3 * X[:, :1]) + 0.2 * rng.normal(size=(n, m))
+    Y[[3, 20]] *= [[9.0], [-6.0]]
+    basis = HarmonicBasis(m - 1) if layout == "basis" else "nodes"  # with as many coefficients as there are nodes
+    if layout == "vectors":
+        Y = np.stack([Y, Y[:, ::-1]], axis=2)
+    if layout == "holes":
+        Y[rng.random(Y.shape) < 0.2] = np.nan
+    if layout == "scattered":
+        Y = [(np.sort(rng.uniform(size=m)), row) for row in Y]
+    kernel = {"kernel": Gaussian(2.0), "output_kernel": Gaussian(5.0), "alpha": 1e-2}
+    model = FunctionalRegressor(
+        grid=None if layout == "scattered" else grid,
+        loss=loss,
+        representation=basis,
+        fit_intercept=mean is not None,
+        mean_curve=mean or "free",
+        **kernel,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContaminationWarning)
+        model.fit(X, Y, sample_weight=weight)
+    expected = np.flatnonzero(model.diagnose(X, Y, sample_weight=weight).outlying)
+    assert {3, 20} <= set(expected.tolist())
+    np.testing.assert_array_equal(model.outlying_, expected)
 
 
 def test_few_curves_have_no_outliers():

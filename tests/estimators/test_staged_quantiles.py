@@ -187,6 +187,13 @@ def test_the_joint_model_where_something_else_is_asked_for(settings):
             KernelQuantileRegressor(**settings, stages="separate").fit(X, Y)
 
 
+def test_a_refit_leaves_nothing_of_a_fit_of_the_other_kind():
+    staged, joint = (set(vars(KernelQuantileRegressor(alpha=alpha).fit(X, Y))) for alpha in ("auto", 0.1))
+    model = KernelQuantileRegressor(alpha=0.1).fit(X, Y)
+    assert set(vars(model.set_params(alpha="auto").fit(X, Y))) == staged
+    assert set(vars(model.set_params(alpha=0.1).fit(X, Y))) == joint
+
+
 def test_few_rows_and_constant_targets_take_the_joint_model():
     assert KernelQuantileRegressor().fit(X[:9], Y[:9]).stages_ is None
     assert KernelQuantileRegressor().fit(X[:10], Y[:10]).stages_ is not None

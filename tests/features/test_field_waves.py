@@ -230,6 +230,18 @@ def kernel_is_smooth(kernel):
     return True
 
 
+@pytest.mark.parametrize("approximation", [RandomFourier(20, random_state=0), Nystroem(6, random_state=0)], ids=repr)
+def test_functions_know_their_fields_without_training_rows(approximation):
+    points, C = X[:, :2], RNG.normal(size=(9, 2))
+    made = approximation.bind(Helmholtz(Gaussian(0.4), Gaussian(1.0)), points)
+    h = made.bind(indices(2)).expand(points, C)
+    for what in ("jacobian", "parts", "potential", "stream_function"):
+        np.testing.assert_allclose(getattr(h, what)(points + 0.1), getattr(made, what)(points + 0.1, points, C))
+    transformed = RandomFourier(5).bind(Transformable(Gaussian(1.0), maps=[np.sin, np.cos]), points)
+    with pytest.raises(UnsupportedError, match="no stream function that is known"):
+        transformed.bind(indices(2)).expand(points, C).stream_function(points)
+
+
 def test_what_fields_do_not_have_is_refused():
     rough = RandomFourier(5).bind(CurlFree(Matern(1.5, 1.0)), X)
     with pytest.raises(UnsupportedError, match="third derivative"):

@@ -118,7 +118,7 @@ def test_orthogonal_and_quasi_random_frequencies_have_smaller_errors(columns):
 
 
 def test_directions_are_orthogonal_in_blocks():
-    frequencies = RandomFourier(7, random_state=0).bind(Matern(1.5, 1.0), X).frequencies
+    frequencies = RandomFourier(7, "orthogonal", random_state=0).bind(Matern(1.5, 1.0), X).frequencies
     for start in (0, 3, 6):
         block = frequencies[:, start : start + 3]
         products = block.T @ block
@@ -221,7 +221,7 @@ def test_kernels_without_a_spectral_density_are_refused(kernel):
     [
         ({"n_frequencies": 0}, "n_frequencies must be an integer >= 1; got 0"),
         ({"n_frequencies": 2.5}, "n_frequencies must be an integer"),
-        ({"sampling": "sobol"}, "sampling must be 'orthogonal' or 'quasi' or 'iid'"),
+        ({"sampling": "sobol"}, "sampling must be 'auto' or 'orthogonal' or 'quasi' or 'iid'"),
         ({"random_state": -1}, "random_state must be None, an integer >= 0"),
         ({"random_state": "a"}, "random_state must be"),
     ],
@@ -275,3 +275,21 @@ def test_other_arrays():
         features = kernel.features(xp.asarray(X))
         assert isinstance(features, type(xp.asarray(X)))
         np.testing.assert_allclose(np.from_dlpack(features), kernel.features(X), atol=1e-12)
+
+
+def test_auto_takes_the_sampling_with_the_smaller_error():
+    rng = np.random.default_rng(0)
+    for columns, better, worse in [(3, "quasi", "orthogonal"), (40, "orthogonal", "quasi")]:
+        points = rng.normal(size=(50, columns))
+        kernel = Gaussian(0.5 / columns)
+        auto, same = (RandomFourier(128, one, random_state=0).bind(kernel, points) for one in ("auto", better))
+        assert auto == same
+
+        def error(sampling, kernel=kernel, points=points):
+            made = [RandomFourier(128, sampling, random_state=seed).bind(kernel, points) for seed in range(10)]
+            return np.mean([(one(points) - kernel(points)) ** 2 for one in made])
+
+        assert error(better) < 0.9 * error(worse)
+    with_periods = Gaussian(1.0) * Periodic(2.0)
+    orthogonal, quasi = (RandomFourier(9, one, random_state=0).bind(with_periods, X) for one in ("orthogonal", "quasi"))
+    assert orthogonal == quasi  # directions of sums of waves are no longer orthogonal

@@ -20,6 +20,7 @@ from mercer import (
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    InputOutputKernelRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LearnedMatrix,
@@ -33,6 +34,7 @@ from mercer import (
 )
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Categorical, Gaussian, Linear, Matern
+from mercer.kernels.objects import Graph, Jaccard, Spectrum, WeisfeilerLehman
 from mercer.losses import Huber
 from mercer.measures import Grid, MonteCarlo, Points
 from mercer.operator_valued import CurlFree, Decomposable, HarmonicBasis, Indexed, NystromBasis
@@ -120,6 +122,17 @@ MODELS = {
     "tasks": (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], CLASSES]), y),
     "classes": (SimplexClassifier(), TABLE, CLASSES),
     "series": (VectorAutoRegressor(), SERIES, None),
+    "words": (
+        InputOutputKernelRegressor(output_kernel=Spectrum(2), alpha=1e-2),
+        X,
+        ["ab" * (1 + k % 3) for k in CLASSES],
+    ),
+    "sets": (InputOutputKernelRegressor(output_kernel=Jaccard(), alpha=1e-2), X, [{"a", int(k)} for k in CLASSES]),
+    "graphs": (
+        InputOutputKernelRegressor(output_kernel=WeisfeilerLehman(1), alpha=1e-2),
+        X,
+        [Graph(["C", "O", "C"][: 1 + k], [(0, 1), (1, 2)][:k]) for k in CLASSES],
+    ),
 }
 
 #: what methods are called with after the inputs, or instead of them

@@ -16,12 +16,16 @@ from mercer.losses import (
     EpsilonInsensitive,
     EpsilonRidge,
     Expectile,
+    ExponentialNorm,
     Huber,
     Loss,
+    MaxMargin,
     MoreauHinge,
     MoreauPinball,
+    Norm,
     OneClassHinge,
     Pinball,
+    Power,
     Square,
     WeightedHuber,
     WeightedMoreauHinge,
@@ -51,7 +55,13 @@ ROBUST = [
         for g in GEOMETRIES
     ),
 ]
-LOSSES = [Square(), *LEVELS, *ROBUST, *HINGES, OneClassHinge()]
+FURTHER = [
+    *(Norm(2.0, g) for g in GEOMETRIES),
+    *(Power(p, 0.5, g) for p in (1.5, 2.0, 4.0) for g in GEOMETRIES),
+    *(ExponentialNorm(0.3, g) for g in GEOMETRIES),
+    MaxMargin(),
+]
+LOSSES = [Square(), *LEVELS, *ROBUST, *HINGES, OneClassHinge(), *FURTHER]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 
 
@@ -279,6 +289,8 @@ def test_at_the_target_and_without_observations(loss):
                 loss.conjugate_prox(np.zeros_like(Y) if observed is None else Y, 0 * A, 1.0, mu),
             ):
                 assert np.all(np.isfinite(array))
+    if isinstance(loss, MaxMargin):  # there is no margin where nothing was observed
+        return
     assert not np.any(loss.value(Y, A, measure.restricted(np.zeros(Y.shape, dtype=bool))))
     assert not np.any(loss.conjugate(Y, A, measure.restricted(np.zeros(Y.shape, dtype=bool))))
 

@@ -132,6 +132,24 @@ def test_fan_of_a_pipeline_with_columns_of_text(houses):
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("area", "price")
 
 
+def test_fan_of_polars_frames_is_that_of_pandas_frames(houses):
+    polars = pytest.importorskip("polars")
+    _, frame, price = houses
+    frame = frame.assign(area=frame["area"].where(frame.index != 3))  # with a missing cell
+    table = polars.DataFrame({name: frame[name].tolist() for name in frame})
+    settings = {"feature": "area", "grid_resolution": 10}
+    drawn = []
+    for rows in (frame, table.with_columns(polars.col("kind").cast(polars.Categorical))):
+        model = KernelQuantileRegressor("gaussian", alpha=1e-3, measure=Points([0.1, 0.5, 0.9])).fit(rows, price)
+        drawn.append(QuantileFanDisplay.from_estimator(model, rows, price, **settings))
+    for display in drawn:
+        assert display.ax_.get_title() == "slice, other columns at their medians and most frequent values"
+        assert display.ax_.get_xlabel() == "area"
+        np.testing.assert_allclose(display.bands, drawn[0].bands, rtol=1e-6)
+    with pytest.raises(MercerError, match=r"such as one of \['area', 'rooms'\]"):
+        QuantileFanDisplay.from_estimator(model, table, feature="town")
+
+
 def test_fan_refuses_columns_without_an_order_and_arrays_of_text(houses):
     pipeline, frame, _ = houses
     for feature in ("town", "kind", "garden", 0):

@@ -17,7 +17,7 @@ from mercer.losses import (
     Square,
     WeightedHuber,
 )
-from mercer.solvers import ADMM, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton
+from mercer.solvers import ADMM, LBFGS, ClosedForm, InteriorPoint, ProximalGradient, SemismoothNewton, plan
 
 geometries = pytest.mark.parametrize("geometry", ["norm", "pointwise"])
 intercepts = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
@@ -55,6 +55,29 @@ def test_epsilon_zero_is_ridge_and_large_epsilon_is_nothing(geometry):
         assert not result.coef.any()
         _, _, some = fit(loss(0.8 * float(sizes.max()), geometry), data)
         assert np.abs(some).max() > 1e-3
+
+
+@intercepts
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [
+        (Square(), ClosedForm()),
+        (Huber(0.5), ADMM(1e-6)),
+        (Huber(0.5), LBFGS(1e-6)),
+        (Huber(0.5, "componentwise"), InteriorPoint(1e-6)),
+        (EpsilonInsensitive(0.1), ProximalGradient(1e-4)),
+        (Pinball(), SemismoothNewton(1e-6)),
+        (Huber(0.5), ADMM(1e-12, max_iter=1)),  # after which the intercept alone may be better
+    ],
+    ids=repr,
+)
+def test_results_carry_the_predictions_of_their_arrays(loss, solver, intercept):
+    problem = make(intercept=intercept, weighted=True).problem(loss)
+    result = plan(solver, problem, solver.tol).solve()
+    np.testing.assert_allclose(result.prediction, problem.predict(result.coef), rtol=1e-9, atol=1e-12)
+    risk = problem.risk(result.prediction, result.intercept)
+    half_norm = problem.alpha / 2 * problem.norm(result.coef) ** 2
+    assert result.objective == pytest.approx(risk + half_norm, rel=1e-9)
 
 
 def test_pointwise_absolute_loss_is_twice_the_median():

@@ -16,7 +16,7 @@ from test_solvers_cvxpy import Logistic
 import mercer.solvers as solvers
 from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
 from mercer.kernels import Gaussian
-from mercer.linalg import Dense
+from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, Expectile, Huber, Pinball, Square
 from mercer.measures import Measure, Points
 from mercer.operator_valued import Decomposable
@@ -26,6 +26,7 @@ from mercer.solvers import (
     LBFGS,
     SOLVERS,
     ClosedForm,
+    FactoredADMM,
     InteriorPoint,
     PreconditionedCG,
     ProximalGradient,
@@ -61,6 +62,9 @@ def problems():
         yield make(loss, masked=True, intercept=True).problem(loss)
         yield strictly(make(loss), loss)
     yield make(LOSSES[-1]).problem(Logistic())
+    X = np.random.default_rng(0).normal(size=(1000, 20))
+    alike, pair = Kronecker(Dense(Gaussian(0.1)(X)), Dense(np.eye(2))), Measure(np.arange(2.0), np.ones(2))
+    yield DualProblem(alike, Huber(0.3), X[:, :2], pair, 1e-5)
     levels, on_levels = Points([0.1, 0.5]).build(), np.array([[1.0, 0.5], [0.5, 1.0]])
     for penalties in ({}, {"alpha": 0.1}, {"coupling": 0.1}):
         gram = Dense(np.eye(5))
@@ -121,8 +125,8 @@ def test_documentation_lists_the_table():
 
 
 def test_every_solver_has_a_name():
-    assert set(SOLVERS.values()) == set(ALL)
-    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == set(ALL)
+    assert set(SOLVERS.values()) == {*ALL, FactoredADMM}  # which asks for one kernel of all columns
+    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == {*ALL, FactoredADMM}
     problem = make().problem(Huber(0.3))
     assert type(plan("admm", problem, 1e-3).solver) is ADMM
     own = ADMM(1e-2)

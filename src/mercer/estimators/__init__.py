@@ -2,14 +2,17 @@
 
 from mercer.estimators.autoregression import VectorAutoRegressor
 from mercer.estimators.conformal import ConformalQuantileRegressor
+from mercer.estimators.conformal_candidates import ConformalCandidates
 from mercer.estimators.conformal_curves import ConformalFunctionalRegressor
 from mercer.estimators.cost_matrix import CostMatrixClassifier
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
+from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.multi_task import MultiTaskRegressor
+from mercer.estimators.object_space import CandidateLists, EncodedCandidates
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
@@ -18,12 +21,16 @@ from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
 
 __all__ = [
+    "CandidateLists",
+    "ConformalCandidates",
     "ConformalFunctionalRegressor",
     "ConformalQuantileRegressor",
     "CostMatrixClassifier",
     "CostSensitiveClassifier",
+    "EncodedCandidates",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
+    "InputOutputKernelRegressor",
     "KernelQuantileRegressor",
     "KernelQuantileRegressorCV",
     "LearnedMatrix",

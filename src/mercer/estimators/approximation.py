@@ -22,10 +22,11 @@ __all__ = ["Approximation", "StandIn", "check_approximation", "stand_in"]
 ALWAYS_EXACT_ROWS = 5000
 #: multiplications that "auto" waits for: about a minute of one core
 PATIENT_WORK = 2e12
-#: part of the trace that the eigenbasis of a fit leaves out, for a guess of its size
-GUESSED_SHARE = 1e-6
-#: landmarks that "auto" takes, at most; products with their features are about as fast as kernels of few columns
-AUTOMATIC_LANDMARKS = 1500
+#: part of the trace that the eigenbasis of a fit leaves out, for a guess of its size: of robust losses, and of the
+#: square loss, which is solved to rounding
+GUESSED_SHARE, ROUNDED_SHARE = 1e-6, 1e-14
+#: landmarks that "auto" takes: so many that features of all rows are this many numbers, within bounds
+FACTOR_NUMBERS, FEWEST_LANDMARKS, AUTOMATIC_LANDMARKS = 50_000_000, 500, 1500
 #: rows of which a comparison with the exact kernel learns, and which it predicts
 COMPARED_ROWS, PREDICTED_ROWS = 2000, 1000
 
@@ -83,28 +84,49 @@ class StandIn(NamedTuple):
         return compare(self.exact, self.kernel, self.features, X, Y, alpha)
 
 
-def stand_in(owner: Any, kernel: Any, X: Any) -> StandIn:
+def stand_in(
+    owner: Any, kernel: Any, X: Any, streams: bool = False, share: float = GUESSED_SHARE, work: float | None = None
+) -> StandIn:
     """Return the kernel, or the features that ``owner.approximation`` has in its place.
 
     "auto" takes features where an eigenbasis of the kernel matrix does not fit into the memory budget, or would take
-    more than a minute: as many landmarks as there is memory for, 1 500 at most.
+    more than a minute: 500 to 1 500 landmarks, the more the fewer rows there are.
+
+    Parameters
+    ----------
+    owner : estimator
+        With ``approximation``.
+    kernel : Kernel or OperatorValuedKernel
+        With numbers for its parameters.
+    X : array of shape (n, d)
+        Rows.
+    streams : bool, default=False
+        Whether the fit can do without the features of all rows in memory.
+    share : float, default=1e-6
+        Part of the trace that the eigenbasis of a fit with the kernel itself would leave out.
+    work : float, optional
+        Multiplications that the fit with the kernel itself takes; those of an eigenbasis by default.
     """
     given = owner.approximation
     if isinstance(given, str):
-        given = _affordable(kernel, X)
+        given = _affordable(kernel, X, streams, share, work)
     return StandIn(kernel, kernel if given is None else given.bind(kernel, X, 0), given)
 
 
-def _affordable(kernel: Any, X: Any) -> FeatureMap | None:
+def _affordable(kernel: Any, X: Any, streams: bool, share: float, work: float | None) -> FeatureMap | None:
     """Return features where the kernel itself is too expensive, else None."""
     n = X.shape[0]
     if (n <= ALWAYS_EXACT_ROWS and eigh_fits(n)) or not is_numpy(X):
         return None
     if isinstance(kernel, OperatorValuedKernel) or kernel.explicit or kernel.pairwise:
         return None
-    if eigenbasis_work(kernel.gram(X), GUESSED_SHARE) <= PATIENT_WORK:
+    if (eigenbasis_work(kernel.gram(X), share) if work is None else work) <= PATIENT_WORK:
         return None
-    return Nystroem(max(1, min(AUTOMATIC_LANDMARKS, affordable_rank(n))), random_state=0)
+    size = min(max(FEWEST_LANDMARKS, FACTOR_NUMBERS // n), AUTOMATIC_LANDMARKS, n)
+    affordable = max(1, affordable_rank(n))
+    if streams and affordable < FEWEST_LANDMARKS // 2:  # then some rows at a time
+        return Nystroem(size, random_state=0)
+    return Nystroem(min(size, affordable), random_state=0)
 
 
 def compare(kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha: float | None) -> Approximation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from mercer.backend import is_numpy
 from mercer.estimators.approximation import Approximation, StandIn, check_approximation
 from mercer.estimators.interruption import Interruption
 from mercer.estimators.progress import opening, progress
+from mercer.estimators.streamed_fit import fit_streamed
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, merge_duplicates, validate_inputs
 from mercer.exceptions import MercerError, parameter_error
 from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.operator_valued import Decomposable, OperatorValuedKernel
-from mercer.solvers import Solver, plan
+from mercer.solvers import Solver, StreamedADMM, plan
 
 __all__ = ["LENIENCE", "ROUGH_ROWS", "CertifiedEstimator", "is_pairwise", "refuse_whole_kernel"]
 
@@ -116,13 +118,30 @@ class CertifiedEstimator(BaseEstimator):
             told.say(f"{planned.solver!r}: preparing the Gram operator")
             return planned.solve(self._warm_start(problem), told.looks(planned.solver), interrupted)
 
+    def _solve_streamed(self, bound, X, Y, weight, loss, alpha, fit_intercept, interrupted: Interruption):
+        """Return the solution in features of which not all rows fit into memory, with its dual array as ``coef``.
+
+        Returned are also the problem and the fitted function.
+        """
+        if not (isinstance(self.solver, str) and self.solver == "auto"):
+            hint = "The features of all rows do not fit into memory; take fewer features, or memory_limit."
+            raise parameter_error(self, "solver", self.solver, "'auto' for so many rows and features", hint)
+        with progress(self.verbose, f"{type(self).__name__}: {len(X)} rows of features, some at a time") as told:
+            looks = told.looks(StreamedADMM(tol=self._tolerance))
+            problem, coef, dual, result = fit_streamed(
+                bound, X, Y, weight, loss, alpha, fit_intercept, self._tolerance, self.max_iter, looks, interrupted
+            )
+        return problem, replace(result, coef=dual), bound.of_features(coef)
+
     def _warm_start(self, problem):
         coef = getattr(self, "dual_coef_", None) if self.warm_start else None
         if coef is None or tuple(coef.shape) != problem.shape or not is_numpy(coef, problem.Y):
             return None
         return problem.dual_array(coef)
 
-    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+    def _store(
+        self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None, expansion: Any = None
+    ):
         """Become the model of a solved problem: the one way from there to a fitted estimator, which is returned.
 
         Parameters
@@ -137,11 +156,14 @@ class CertifiedEstimator(BaseEstimator):
             What was taken off the targets; it belongs to the intercept.
         columns : array of int, optional
             Columns of a Gram matrix that belong to the rows of X; all by default.
+        expansion : Expansion, optional
+            The fitted function, where it is known already.
         """
         self.X_fit_, self.alpha_, self.columns_ = X, problem.alpha, columns
         self.kernel_, self.output_kernel_ = bound.kernel, bound.output_kernel
-        self.dual_coef_, self.intercept_ = problem.primal_coef(result.coef), result.intercept + centre
-        self.expansion_ = bound.expand(X, self.dual_coef_)
+        self.dual_coef_ = None if expansion is not None else problem.primal_coef(result.coef)
+        self.intercept_ = result.intercept + centre
+        self.expansion_ = bound.expand(X, self.dual_coef_) if expansion is None else expansion
         self.objective_, self.dual_gap_ = result.objective, result.gap
         self.relative_gap_, self.n_iter_, self.status_ = result.relative_gap, result.n_iter, result.status
         self.solver_ = result.solver

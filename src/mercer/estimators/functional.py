@@ -16,7 +16,6 @@ from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.curve_kernels import curve_kernels
 from mercer.estimators.diagnosis import diagnose_curves
-from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
@@ -42,6 +41,7 @@ from mercer.linalg import eigh_fits
 from mercer.losses import Square
 from mercer.operator_valued import (
     Basis,
+    BoundCoefficients,
     Decomposable,
     NystromBasis,
     OperatorValuedKernel,
@@ -326,12 +326,9 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
             chosen, loss = self._choose(sample, given)
         taken = self._with_features(chosen.kernel, sample)
         bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
-        problem = sample.pose(bound, loss, chosen.alpha)
-        with interruptible() as interrupted:
-            result = self._solve(problem, self._tolerance, interrupted)
-        warn_of_gap(result, interrupted, depth=1)
+        problem, result, expansion = self._solved(sample, bound, taken, loss, chosen.alpha)
         smooth = isinstance(centre, SmoothMean)
-        self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns)
+        self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns, expansion)
         self.kernel_ = chosen.kernel
         self.output_form_ = output_form
         self.measure_, self.loss_ = sample.measure, loss
@@ -346,7 +343,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
-        self._look_for_outliers(observed, result)
+        self._look_for_outliers(observed, self._residuals(sample, observed, bound, problem, result))
         self._compare_with(taken, sample, loss, chosen.alpha)
         return self
 
@@ -415,14 +412,18 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         mean = expansion.averaged(sample.X, sample.weight)
         return MeanFunction(mean, self.intercept_function_, namespace(sample.X).zeros_like(sample.X[:1, :]))
 
-    def _look_for_outliers(self, observed: Sample, result: SolverResult) -> None:
+    def _residuals(
+        self, sample: Sample, observed: Sample, bound: Any, problem: Any, result: SolverResult
+    ) -> np.ndarray:
+        """Return y − f(x): from the predictions of the certificate, where they are values of curves."""
+        if result.prediction is None or isinstance(bound, BoundCoefficients):
+            return observed.outputs.residuals(self._evaluate, observed.X)
+        fitted = result.prediction + problem.effect(result.intercept)[None, :]
+        return to_numpy(sample.outputs.values) - to_numpy(fitted)
+
+    def _look_for_outliers(self, observed: Sample, residuals: np.ndarray) -> None:
         """Name the curves that the fit is far from, and warn where they rule it."""
         outputs, weight = observed.outputs, observed.weight
-        at_nodes = result.converged and tuple(result.coef.shape) == tuple(outputs.values.shape)
-        if isinstance(self.loss_, Square) and at_nodes:  # then residuals are dual variables
-            residuals = to_numpy(result.coef)
-        else:
-            residuals = outputs.residuals(self._evaluate, observed.X)
         outlying = outlying_curves(outputs, residuals, weight)
         self.outlying_ = namespace(observed.X).asarray(np.flatnonzero(outlying), device=device(observed.X))
         if isinstance(self.loss_, Square) and len(outputs.measure) > 1:

@@ -48,6 +48,15 @@ class GramOutputs(GridCurves):
     def from_gram(cls, gram: np.ndarray) -> Self:
         """Return the outputs with the Gram matrix K_Y, symmetric and positive semi-definite, of shape (n, n)."""
         gram = np.asarray(to_numpy(gram), dtype=float)
+        cls.check_gram(gram)
+        factor = pivoted_cholesky(Dense(gram), NEGLIGIBLE_TRACE * float(np.trace(gram)))
+        if factor is None or factor.shape[1] == 0:
+            factor = np.zeros((len(gram), 1))
+        return cls.from_factor(factor)
+
+    @staticmethod
+    def check_gram(gram: np.ndarray) -> None:
+        """Refuse what is clearly no Gram matrix."""
         if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not len(gram) or not np.all(np.isfinite(gram)):
             raise DataError(f"GramOutputs: a Gram matrix is square, with finite entries; got shape {gram.shape}.")
         if np.max(np.abs(gram - gram.T)) > ASYMMETRY * np.max(np.abs(gram)):
@@ -57,9 +66,10 @@ class GramOutputs(GridCurves):
             raise DataError(
                 "GramOutputs: a Gram matrix is positive semi-definite, |k_ij|² ≤ k_ii k_jj, and this one is not."
             )
-        factor = pivoted_cholesky(Dense(gram), NEGLIGIBLE_TRACE * float(np.trace(gram)))
-        if factor is None or factor.shape[1] == 0:
-            factor = np.zeros((len(gram), 1))
+
+    @classmethod
+    def from_factor(cls, factor: np.ndarray) -> Self:
+        """Return the outputs with the Gram matrix F Fᵀ, from F of shape (n, rank)."""
         rank = factor.shape[1]
         return cls(factor, Measure(np.arange(float(rank)), np.ones(rank)), 1, 2, located=False)
 
@@ -76,7 +86,7 @@ class GramOutputs(GridCurves):
         self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any = None, fit_intercept: bool = False
     ) -> DualProblem:
         """Return the problem whose rows are the vectors φ(y_i)."""
-        if isinstance(loss, Loss) and not loss.of_norms:
+        if isinstance(loss, Loss) and not loss.coordinate_free:
             raise UnsupportedError(
                 f"GramOutputs: {loss!r} is a loss of single coordinates, and objects behind a Gram matrix have none. "
                 "Take a loss of norms, for instance Huber(1.0, 'norm')."

@@ -18,6 +18,7 @@ from mercer.estimators.interruption import Interruption, interruptible, warn_of_
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
 from mercer.estimators.regularisation import mean_deviation
+from mercer.estimators.streamed_fit import must_stream
 from mercer.estimators.tables import column_layout
 from mercer.exceptions import parameter_error
 from mercer.features import FeatureMap
@@ -122,7 +123,8 @@ class InfiniteTaskEstimator(CertifiedEstimator):
                 hint = "Features take the place of k_X in k_X·k_Θ, and a guarantee is about Gaussian kernels."
                 raise parameter_error(self, "approximation", self.approximation, allowed, hint)
             return bound, StandIn(bound.kernel, bound.kernel, None)
-        taken = stand_in(self, bound.kernel, X)
+        streams = self.noncrossing not in DURING_FIT
+        taken = stand_in(self, bound.kernel, X, streams)
         return replace(bound, kernel=taken.kernel), taken
 
     def _afford(self, X, Y, weight, bound, loss, alpha: Callable[[int], float]) -> None:
@@ -143,17 +145,21 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         ``taken`` is what the kernel is made of (:meth:`_with_features`), ``centre`` was taken off the targets and is
         added to b, and ``columns`` are those of :meth:`_store`.
         """
-        rows = X
-        problem: DualProblem
+        rows, expansion = X, None
+        problem: Any
         with interruptible() as interrupted:
             if self.noncrossing in DURING_FIT and len(np.unique(to_numpy(bound.measure.locations))) > 1:
                 fit = MonotoneFit(bound, loss, X, Y, weight, alpha, self.fit_intercept, centre)
                 X, bound, problem, result = self._fit_monotone(fit, interrupted)
+            elif taken.features is not None and must_stream(bound.kernel, X):
+                one = Y[:, :1] if loss.indexed_by == "level" else Y
+                solved = self._solve_streamed(bound, X, one, weight, loss, alpha, self.fit_intercept, interrupted)
+                problem, result, expansion = solved
             else:
                 problem = DualProblem(bound.gram(X), loss, Y, bound.measure, alpha, weight, self.fit_intercept)
                 result = self._solve(problem, self._tolerance, interrupted)
         warn_of_gap(result, interrupted, depth=2)
-        self._store(X, bound, problem, result, centre, columns)
+        self._store(X, bound, problem, result, centre, columns, expansion)
         unit = mean_deviation(Y[:, 0], weight, True)[1] if taken.features is not None else 1.0
         self._leave_rows(taken, rows, Y[:, :1], alpha * unit ** (2 - loss.growth))
         return self
@@ -169,8 +175,10 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         problem = fit.problem(price)[0]
         return fit.X, fit.bound, problem, self._solve(problem, self._tolerance, interrupted)
 
-    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
-        super()._store(X, bound, problem, result, centre, columns)
+    def _store(
+        self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None, expansion: Any = None
+    ):
+        super()._store(X, bound, problem, result, centre, columns, expansion)
         self.measure_, self.slopes_ = bound.measure, bound.slopes
         self.intercept_function_ = InterceptFunction(self.intercept_, self.measure_)
         self.grid_ = as_like(_grid(bound), X)

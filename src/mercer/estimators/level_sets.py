@@ -27,6 +27,7 @@ from mercer.measures import MeasureRule, Points
 from mercer.operator_valued import OperatorValuedKernel
 from mercer.preprocessing.curve_table import as_table
 from mercer.solvers import plan
+from mercer.solvers.auto import WORK_OF_PAIRS
 from mercer.solvers.level_sets import independent_levels
 
 __all__ = ["LevelSetDetector"]
@@ -63,6 +64,7 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
     ----------
     kernel : Kernel, str or callable, default=None
         k_X. By default a Gaussian with one scale per column, times the median distance: units of columns do not matter.
+        Without labels nothing says which columns do; leave those out that do not, or ``restrict`` the kernel.
         Strings such as "gaussian", "laplacian", "chi2", "precomputed" are understood.
     output_kernel : Kernel, str or callable, default=None
         k_Θ on levels, which matters with ``coupling`` > 0 only. By default a Gaussian whose scale is the median
@@ -289,7 +291,8 @@ class LevelSetDetector(OutlierMixin, BaseEstimator):
         X, weight, columns = self._training_rows(X, sample_weight)
         measure = self._measure()
         kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
-        taken = stand_in(self, kernel.locate(column_layout(self)).adapt(X), X)
+        work = WORK_OF_PAIRS * len(X) ** 2 if self.coupling == 0 else None
+        taken = stand_in(self, kernel.locate(column_layout(self)).adapt(X), X, work=work)
         model = LevelModel(
             taken.kernel,
             self._level_kernel("output_kernel", measure.points),

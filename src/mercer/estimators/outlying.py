@@ -59,6 +59,8 @@ def warn_of_outliers(
     owner: object, outputs: Outputs, residuals: np.ndarray, outlying: np.ndarray, weight: Any = None
 ) -> None:
     """Warn where outlying curves have so much of the squared residuals that the square loss follows them."""
+    if not np.any(outlying):
+        return
     s = np.ones(len(outputs)) if weight is None else to_numpy(weight)
     squares = s * outputs.norms(residuals) ** 2
     ruled = np.sum(squares[outlying]) > RULING * np.sum(squares)

@@ -46,6 +46,17 @@ UNSHAPED = {
     "status_": "converged",
     "solver_": None,
 }
+#: what a joint fit has and one in stages has not
+JOINT_ONLY = (
+    "kernel_",
+    "output_kernel_",
+    "dual_coef_",
+    "intercept_",
+    "expansion_",
+    "intercept_function_",
+    "slopes_",
+    "box_",
+)
 
 
 class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstimator):
@@ -365,6 +376,8 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         self.measure_ = self._measure(X)
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)
+        for name in JOINT_ONLY:  # of an earlier fit of the joint model
+            self.__dict__.pop(name, None)
         shape = self.shape_
         self.X_fit_, self.columns_, self.approximation_ = X, None, None
         self.relevance_ = self.stages_.relevance(int(X.shape[1]))
@@ -382,10 +395,12 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         parts = {name: getattr(self, name) for name in settings}
         return KernelQuantileRegressor(kernel, alpha=alpha, stages="joint", **parts)
 
-    def _store(self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None):
+    def _store(
+        self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None, expansion: Any = None
+    ):
         self.stages_ = self.shape_ = None
         self.__dict__.pop("relevance_", None)  # of an earlier fit, in stages
-        return super()._store(X, bound, problem, result, centre, columns)
+        return super()._store(X, bound, problem, result, centre, columns, expansion)
 
     def _evaluate(self, X, theta):
         if self.stages_ is None:

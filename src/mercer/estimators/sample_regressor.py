@@ -8,9 +8,10 @@ from abc import abstractmethod
 from typing import Any
 
 from mercer.backend import to_numpy
-from mercer.estimators.approximation import StandIn, stand_in
+from mercer.estimators.approximation import GUESSED_SHARE, ROUNDED_SHARE, StandIn, stand_in
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import learned_kernels, tells_columns
+from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.sample import Sample
@@ -23,13 +24,14 @@ from mercer.estimators.smoothness import (
     ridge_residuals,
     some_rows,
 )
+from mercer.estimators.streamed_fit import must_stream
 from mercer.estimators.validation import take_columns, take_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.features import FeatureMap
 from mercer.kernels import Kernel
-from mercer.losses import LOSSES, Loss, as_loss, loss_names
+from mercer.losses import LOSSES, Loss, Square, as_loss, loss_names
 from mercer.magnitudes import check_alpha
-from mercer.operator_valued import BoundBasis
+from mercer.operator_valued import BoundBasis, BoundDecomposable, OperatorValuedKernel
 from mercer.solvers import afford
 
 __all__ = ["SampleRegressor"]
@@ -145,8 +147,26 @@ class SampleRegressor(CertifiedEstimator):
         """Return k_X with what takes its place: features, where these are asked for or needed."""
         if isinstance(self.approximation, FeatureMap) or (sample.outputs.on_grid and sample.basis is None):
             self._check_features(sample)
-            return stand_in(self, kernel, sample.X)
+            share = ROUNDED_SHARE if isinstance(self._loss()[0], Square) else GUESSED_SHARE
+            return stand_in(self, kernel, sample.X, not isinstance(kernel, OperatorValuedKernel), share)
         return StandIn(kernel, kernel, None)
+
+    def _solved(self, sample: Sample, bound: Any, taken: StandIn, loss: Loss, alpha: float) -> tuple[Any, Any, Any]:
+        """Return the problem, its solution, and the fitted function where not all features fitted into memory."""
+        with interruptible() as interrupted:
+            if (
+                taken.features is not None
+                and isinstance(bound, BoundDecomposable)
+                and must_stream(bound.kernel, sample.X)
+            ):
+                values = to_numpy(sample.outputs.values)
+                free = sample.fit_intercept
+                solved = self._solve_streamed(bound, sample.X, values, sample.weight, loss, alpha, free, interrupted)
+            else:
+                problem = sample.pose(bound, loss, alpha)
+                solved = problem, self._solve(problem, self._tolerance, interrupted), None
+        warn_of_gap(solved[1], interrupted, depth=2)
+        return solved
 
     def _check_features(self, sample: Sample) -> None:
         """Refuse features that were asked for where they are of no use."""
@@ -167,8 +187,9 @@ class SampleRegressor(CertifiedEstimator):
 
     def _learns(self, sample: Sample) -> bool:
         """Whether scales of columns are learned: where no kernel is given, and curves are whole and no outliers."""
-        robust = math.isfinite(self._loss()[0].dual_bound)
-        return self._part("kernel") is None and not robust and tells_columns(sample)
+        if self._part("kernel") is not None or not tells_columns(sample):
+            return False
+        return not math.isfinite(self._loss()[0].dual_bound)
 
     def _learned_kernels(self, sample: Sample) -> list[Kernel]:
         """Return input kernels with scales of columns from the curves."""

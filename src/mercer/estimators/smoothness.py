@@ -87,7 +87,8 @@ def choose_smoothness(
 ) -> Smoothness:
     """Return the kernels and λ (where ``alpha`` is None) whose ridge regression predicts left-out curves best.
 
-    Input kernels come from smooth to rough, and a rougher one must be better by 2/n. Of many rows, some at equal steps
+    Input kernels come from smooth to rough, and a rougher one must be better by 2/n; input and output kernels are
+    chosen in turn. Of many rows, some at equal steps
     are used: 2 000 with a complete grid, of which 500 choose among input kernels, and 150 without one, where each λ
     takes a solve, and candidates are fewer. Kernels that do not decompose look at 1 000 values, and so do mere columns
     some of which are missing. ``families`` are input kernels of other kinds, each from smooth to rough; with the best
@@ -102,7 +103,7 @@ def choose_smoothness(
     alphas = default_alphas(sample) if alpha is None else np.array([alpha])
     sample = some_rows(sample, kernels[0].pairwise, block_rows(sample, kernels[0]))
     few = some_rows(sample, kernels[0].pairwise, KERNEL_ROWS) if len(kernels) > 1 else sample
-    errors = _without_needless_roughness(smoothness_errors(few, kernels, output_kernels, alphas, loss), len(few))
+    errors = _searched(few, kernels, output_kernels, alphas, loss)
     i, j, k = carried(few, kernels, output_kernels, alphas, errors)
     kernel, error = kernels[i], float(errors[i, j, k])
     candidates = [(family, PRICE_OF_LEARNING) for family in families]
@@ -153,6 +154,37 @@ def smoothest(errors: np.ndarray) -> tuple[int, int, int]:
     as_good = np.argwhere(errors <= np.nanmin(errors) * (1 + TIE)).tolist()
     i, j, k = min(as_good, key=lambda place: (place[0], place[1], -place[2]))
     return i, j, k
+
+
+def _searched(
+    sample: Sample, kernels: Sequence[Kernel], output_kernels: Sequence[Kernel], alphas: np.ndarray, loss: Loss
+) -> np.ndarray:
+    """Return errors of the best input kernel with all output kernels; those of others are infinite.
+
+    Which input kernel is best hardly depends on the output kernel, so that not all pairs are looked at: the best one
+    with two output kernels, of a long and a medium scale, first, and again with the one that is best for that.
+    """
+    if min(len(kernels), len(output_kernels)) == 1:
+        errors = smoothness_errors(sample, kernels, output_kernels, alphas, loss)
+        return _without_needless_roughness(errors, len(sample))
+    errors = np.full((len(kernels), len(output_kernels), len(alphas)), np.inf)
+    best, looked_at, added = -1, set(), {1, len(output_kernels) // 2}
+    while added:
+        columns = sorted(added)
+        errors[:, columns] = smoothness_errors(sample, kernels, [output_kernels[j] for j in columns], alphas, loss)
+        looked_at |= added
+        compared = _without_needless_roughness(errors[:, sorted(looked_at)], len(sample))
+        found = int(np.argmin(compared.min(axis=(1, 2))))
+        if found == best:
+            break
+        best = found
+        rest = [j for j in range(len(output_kernels)) if j not in looked_at]
+        if rest:
+            others = [output_kernels[j] for j in rest]
+            errors[best, rest] = smoothness_errors(sample, [kernels[best]], others, alphas, loss)[0]
+        added = {int(np.argmin(np.nanmin(errors[best], axis=1)))} - looked_at
+    errors[np.arange(len(kernels)) != best] = np.inf
+    return errors
 
 
 def _without_needless_roughness(errors: np.ndarray, n: int) -> np.ndarray:

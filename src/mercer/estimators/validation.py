@@ -285,20 +285,22 @@ def first_of_equals(X: Any, keys: Callable[[], np.ndarray], weight: Any) -> tupl
     inputs = to_numpy(X)
     if _distinct(inputs):
         return None, weight
-    pairs = np.column_stack([inputs, keys()])
-    distinct, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    if len(distinct) == len(pairs):
+    places: dict[bytes, int] = {}
+    group = np.array(
+        [places.setdefault(pair.tobytes(), len(places)) for pair in np.column_stack([inputs, keys()]) + 0.0]
+    )
+    if len(places) == len(group):
         return None, weight
-    counts = np.bincount(group.ravel(), weights=None if weight is None else to_numpy(weight))
-    order = np.argsort(first)
-    return first[order], as_like(counts[order].astype(float), X)
+    first = np.unique(group, return_index=True)[1]  # groups are numbered as they appear
+    counts = np.bincount(group, weights=None if weight is None else to_numpy(weight))
+    return first, as_like(counts.astype(float), X)
 
 
 def _distinct(rows: np.ndarray) -> bool:
     """Say whether no two rows are equal; most often the first column tells."""
     if rows.shape[1] and len(np.unique(rows[:, 0])) == len(rows):
         return True
-    return rows.shape[1] > 1 and len(np.unique(rows, axis=0)) == len(rows)
+    return rows.shape[1] > 1 and len({row.tobytes() for row in rows + 0.0}) == len(rows)  # 0.0 for -0.0
 
 
 def as_points(name: str, points: Any, what: str = "points") -> np.ndarray:

@@ -14,7 +14,6 @@ from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.feature_posterior import FeaturePosterior
 from mercer.estimators.gaussian_posterior import GaussianPosterior
-from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
 from mercer.estimators.output_metric import read_metric
 from mercer.estimators.outputs import Outputs
@@ -314,16 +313,16 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
             chosen, loss = self._choose(sample, sample)
         taken = self._with_features(chosen.kernel, sample)
         bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
-        problem = sample.pose(bound, loss, chosen.alpha)
-        with interruptible() as interrupted:
-            result = self._solve(problem, self._tolerance, interrupted)
-        warn_of_gap(result, interrupted, depth=1)
-        self._store(sample.X, bound, problem, result, centre, columns)
+        problem, result, expansion = self._solved(sample, bound, taken, loss, chosen.alpha)
+        self._store(sample.X, bound, problem, result, centre, columns, expansion)
+        self.posterior_: Any = None
+        self.signal_variance_ = self.noise_variance_ = None
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.kernel_, self.loss_ = chosen.kernel, loss
         self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
-        self._store_process(sample, bound, problem, taken.features is not None)
+        if expansion is None:
+            self._store_process(sample, bound, problem, taken.features is not None)
         self._leave_metric(sample, chosen._replace(kernel=taken.kernel))
         self._compare_with(taken, sample, loss, chosen.alpha)
         return self
@@ -414,8 +413,6 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
 
         With features in place of the kernel it does without the rows, which it cannot where targets are missing.
         """
-        self.posterior_ = None
-        self.signal_variance_ = self.noise_variance_ = None
         if not isinstance(problem.loss, Square) or (self._whole and not isinstance(self.kernel_, MatrixValuedKernel)):
             return
         outputs: Any = sample.outputs
@@ -456,8 +453,13 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
             return
         outputs = replace(vectors, metric=None)
         bound = outputs.bind(chosen.kernel, Indexed(matrix), None)
-        self.dual_coef_ = self.dual_coef_ @ as_like(metric.inverse.copy(), self.dual_coef_)
         self.intercept_ = as_like(metric.factor, self.intercept_) @ self.intercept_
+        inverse = as_like(metric.inverse.copy(), self.intercept_)
+        if self.dual_coef_ is None:  # of features that were not in memory together
+            expansion: Any = self.expansion_
+            self.expansion_ = bound.of_features(expansion.coef @ inverse)
+            return
+        self.dual_coef_ = self.dual_coef_ @ inverse
         self.expansion_ = bound.expand(sample.X, self.dual_coef_)
 
     def _warm_start(self, problem):

@@ -20,7 +20,7 @@ from mercer.operator_valued import Transformable
 
 __all__ = ["RandomFourier"]
 
-SAMPLINGS = ("orthogonal", "quasi", "iid")
+SAMPLINGS = ("auto", "orthogonal", "quasi", "iid")
 
 
 @dataclass(eq=False, repr=False)
@@ -41,11 +41,11 @@ class RandomFourier(FeatureMap):
     ----------
     n_frequencies : int, default=500
         D, all terms of a sum together.
-    sampling : {"orthogonal", "quasi", "iid"}, default="orthogonal"
-        ``"orthogonal"``: in blocks of d frequencies the directions are orthogonal, which lessens the error of radial
-        kernels (Gaussian, Matérn, rational quadratic) of two columns or more; for others it is ``"quasi"``: Sobol
-        points in place of random ones. ``"iid"``: independent frequencies, of which the theory speaks. All are
-        unbiased.
+    sampling : {"auto", "orthogonal", "quasi", "iid"}, default="auto"
+        ``"quasi"``: Sobol points in place of random ones. ``"orthogonal"``: in blocks of d frequencies the directions
+        are orthogonal, for radial kernels (Gaussian, Matérn, rational quadratic) of two columns or more, and
+        ``"quasi"`` for others. ``"auto"``: the former up to 16 columns, where its error is the smallest, the latter
+        beyond. ``"iid"``: independent frequencies, of which the theory speaks. All are unbiased.
     bounded : bool, default=True
         For fields (curl-free, divergence-free and their sums): whether frequencies are drawn in proportion to ‖ω‖² and
         have vectors of one length, which has the smaller variance; otherwise by the law of the scalar kernel, with
@@ -72,7 +72,7 @@ class RandomFourier(FeatureMap):
     """
 
     n_frequencies: int = 500
-    sampling: str = "orthogonal"
+    sampling: str = "auto"
     bounded: bool = True
     random_state: Any = None
 

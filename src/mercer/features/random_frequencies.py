@@ -12,6 +12,9 @@ from mercer.features.spectra import Wave
 
 __all__ = ["draw_frequencies", "draw_uniforms", "split_frequencies"]
 
+#: columns from which on orthogonal directions have a smaller error than Sobol points
+ORTHOGONAL_COLUMNS = 17
+
 
 def split_frequencies(masses: list[float], n_frequencies: int) -> list[int]:
     """Split frequencies in proportion to the masses of terms, at least one each (largest remainders).
@@ -49,7 +52,8 @@ def draw_uniforms(size: int, dimension: int, quasi: bool, rng: np.random.Generat
 
 def draw_frequencies(waves: tuple[Wave, ...], size: int, sampling: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Return frequencies of each wave, shapes (size, c)."""
-    if sampling == "orthogonal" and len(waves) == 1 and waves[0].law.radial and waves[0].law.n_columns > 1:
+    fewest = {"orthogonal": 2, "auto": ORTHOGONAL_COLUMNS}.get(sampling, math.inf)
+    if len(waves) == 1 and waves[0].law.radial and waves[0].law.n_columns >= fewest:
         return [waves[0].law.orthogonal(size, rng)]
     widths = [wave.law.n_uniforms for wave in waves]
     # all waves from one point of a cube: two scrambled sequences of their own would hang together

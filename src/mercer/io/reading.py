@@ -15,6 +15,7 @@ from mercer.exceptions import ModelFileError
 from mercer.io.history import class_today, fields_today
 from mercer.io.limits import MOST_DEPTH
 from mercer.io.registry import DISTRIBUTIONS, LENT, SCALARS, known_classes
+from mercer.kernels.objects import Graph
 
 __all__ = ["Reader"]
 
@@ -85,6 +86,15 @@ class Reader:
 
     def _read_tuple(self, value: dict[str, Any], depth: int) -> tuple[Any, ...]:
         return tuple(self._items(value["items"], depth))
+
+    def _read_set(self, value: dict[str, Any], depth: int) -> set[Any]:
+        return set(self._items(value["items"], depth))
+
+    def _read_frozenset(self, value: dict[str, Any], depth: int) -> frozenset[Any]:
+        return frozenset(self._items(value["items"], depth))
+
+    def _read_graph(self, value: dict[str, Any], depth: int) -> Graph:
+        return Graph(*self._items(value["items"], depth))
 
     def _read_slice(self, value: dict[str, Any], depth: int) -> slice:
         start, stop, step = self._items(value["items"], depth)

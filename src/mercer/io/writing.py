@@ -15,6 +15,7 @@ from mercer.exceptions import UnsupportedError
 from mercer.io.arrays import is_numeric
 from mercer.io.limits import MOST_DEPTH, MOST_MEMBERS
 from mercer.io.registry import DISTRIBUTIONS, LENT, SCALARS, known_classes, parameters_of
+from mercer.kernels.objects import Graph
 
 __all__ = ["ELSEWHERE", "Writer"]
 
@@ -49,7 +50,7 @@ class Writer:
             return value if math.isfinite(value) else {"kind": "float", "value": repr(value)}
         if type(value) is list:
             return self._items(value, place, depth)
-        if type(value) in (tuple, slice, bytes, dict):
+        if type(value) in (tuple, set, frozenset, slice, bytes, dict, Graph):
             return self._plain(value, place, depth)
         if type(value) in SCALARS.values():
             return {"kind": "scalar", "type": type(value).__name__, "value": self.write(value.item(), place, depth)}
@@ -68,12 +69,14 @@ class Writer:
         kind = type(value).__name__
         if kind == "bytes":
             return {"kind": kind, "value": value.hex()}
+        if kind in ("set", "frozenset"):  # in an order of its own, so that equal models give equal files
+            value = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
         if kind == "slice":
             return {"kind": kind, "items": self._items([value.start, value.stop, value.step], place, depth)}
         if kind == "dict":
             pairs = [self._items(pair, f"{place}[{pair[0]!r}]", depth) for pair in value.items()]
             return {"kind": kind, "items": pairs}
-        return {"kind": kind, "items": self._items(value, place, depth)}
+        return {"kind": kind.lower(), "items": self._items(value, place, depth)}
 
     def _array(self, array: np.ndarray, place: str, depth: int) -> dict[str, Any]:
         """Return what stands for an array; one of objects is the list of them."""

@@ -237,7 +237,7 @@ class Kernel(Params, ABC):
         """Return φ(x_i), shape (n, D), of a kernel k(x, z) = φ(x)·φ(z)."""
         raise UnsupportedError(
             f"{self!r} has no features that are known. FeatureKernel(function) and Constant have them, and so have "
-            "their sums, multiples and restrictions; others are approximated by features of one's own."
+            "their sums, multiples and restrictions; RandomFourier and Nystroem of mercer.features approximate others."
         )
 
     def derivative(self, X: Array, Z: Array | None, order: tuple[int, int]) -> Array:

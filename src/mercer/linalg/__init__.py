@@ -29,7 +29,13 @@ from mercer.linalg.operator_gram import FastProducts, FeatureGram, OperatorGram,
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
 from mercer.linalg.pair_kronecker import PairKronecker
 from mercer.linalg.pairs import PairGram
-from mercer.linalg.pivoted_cholesky import PivotedFactor, leading_pivots, pivoted_cholesky, pivoted_factor
+from mercer.linalg.pivoted_cholesky import (
+    PivotedFactor,
+    leading_pivots,
+    pivoted_cholesky,
+    pivoted_factor,
+    truncated_factor,
+)
 from mercer.linalg.positive import positive_solver
 from mercer.linalg.random_pivots import leading_eigen
 from mercer.linalg.right_factor import representer_coef, right_factor
@@ -77,6 +83,7 @@ __all__ = [
     "pivoted_factor",
     "leading_eigen",
     "leading_pivots",
+    "truncated_factor",
     "positive_solver",
     "representer_coef",
     "right_factor",

@@ -143,10 +143,12 @@ class Kronecker(Gram):
     @property
     def costs(self) -> Costs:
         n, m = self.array_shape
-        factorisation = (len(self._output_groups()) or math.inf) * n**3 / 3
+        rank = self.left.most_rank  # far below n for features: all that takes n³ operations takes n·rank² then
+        factorisation = (len(self._output_groups()) or math.inf) * n * rank**2 / 3
         stored = isinstance(self.left, Dense) and isinstance(self.right, Dense)
         entry = 2 * GATHERED if stored else math.inf
-        return Costs(n * n * m + n * m * m, factorisation, 9.0 * (n**3 + m**3), entry)
+        product = self.left.product_cost * m + n * m * m
+        return Costs(product, factorisation, 9.0 * (n * rank**2 + m**3), entry)
 
     def stored(self, limit: int | None = None) -> Gram:
         left = self.left.stored(limit)

@@ -81,6 +81,11 @@ class LinearOperator(ABC):
         """Multiplications of a product with one column, roughly."""
         return float(self.shape[0] * self.shape[1])
 
+    @property
+    def most_rank(self) -> int:
+        """The largest rank that the operator can have."""
+        return min(self.shape)
+
     def to_dense(self, max_bytes: int | None = None) -> Any:
         """Return the dense matrix, or refuse when it would take more than ``max_bytes``, the memory budget by default.
 
@@ -213,6 +218,14 @@ class LowRank(LinearOperator):
 
     def column(self, index: int) -> Any:
         return self.factor @ self.factor[index, :]
+
+    @property
+    def product_cost(self) -> float:
+        return 2.0 * self.factor.shape[0] * self.factor.shape[1]
+
+    @property
+    def most_rank(self) -> int:
+        return min(tuple(self.factor.shape))
 
     def stored(self, limit: int | None = None) -> LinearOperator:
         return self  # the factor is what is stored

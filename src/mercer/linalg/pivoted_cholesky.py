@@ -19,6 +19,7 @@ __all__ = [
     "leading_pivots",
     "pivoted_cholesky",
     "pivoted_factor",
+    "truncated_factor",
 ]
 
 #: columns after which one first asks how many it will take, and once more at each doubling
@@ -82,7 +83,29 @@ def pivoted_factor(operator: Any, tolerance: float, max_rank: int | None = None)
         if max_rank is not None and work.looks_ahead and work.ranks_ahead(tolerance) > limit:
             return None
         work.step(limit)
-    return PivotedFactor(np.ascontiguousarray(work.rows[: work.rank].T), np.array(work.pivots, dtype=int))
+    return work.found()
+
+
+def truncated_factor(operator: Any, tolerance: float, rank: int) -> tuple[PivotedFactor, float]:
+    """Return a factor of at most ``rank`` columns, and the trace of what it leaves out.
+
+    As :func:`pivoted_factor`, but what does not fit is left out and not refused: the kernel on the rest of the objects
+    is replaced by that of their projections on the pivots.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg import Dense
+    >>> found, left_out = truncated_factor(Dense(np.diag([3.0, 2.0, 1.0])), 0.0, 2)
+    >>> found.pivots, left_out
+    (array([0, 1]), 1.0)
+    """
+    work = _Factorisation(operator)
+    limit = min(rank, len(work.residual))
+    announce("pivoted Cholesky factorisation", operator, PIVOTED_WORK * len(work.residual) * limit**2, limit)
+    while work.rank < limit and not work.done(tolerance):
+        work.step(limit)
+    return work.found(), work.left
 
 
 def estimated_rank(operator: Any, tolerance: float) -> float:
@@ -144,6 +167,10 @@ class _Factorisation:
     def done(self, tolerance: float) -> bool:
         """Whether what is left is within the tolerance, or is rounding."""
         return self.left <= tolerance or float(self.residual.max()) <= self.floor
+
+    def found(self) -> PivotedFactor:
+        """The columns so far."""
+        return PivotedFactor(np.ascontiguousarray(self.rows[: self.rank].T), np.array(self.pivots, dtype=int))
 
     @property
     def looks_ahead(self) -> bool:

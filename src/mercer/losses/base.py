@@ -130,6 +130,11 @@ class Loss(Params, ABC):
         return not self.pointwise
 
     @property
+    def coordinate_free(self) -> bool:
+        """Whether it depends on norms and inner products of y and u alone, so that turning both changes nothing."""
+        return self.of_norms
+
+    @property
     def dual_bound(self) -> float:
         """The largest size of a dual variable, at which the loss has become linear; infinite where there is none."""
         return math.inf

@@ -8,6 +8,7 @@ from typing import Any
 from mercer.exceptions import ParameterError, ParameterTypeError
 from mercer.losses.base import Loss
 from mercer.losses.hinge import CostSensitiveHinge, MoreauHinge, WeightedMoreauHinge
+from mercer.losses.margin import MaxMargin
 from mercer.losses.pinball import Expectile, MoreauPinball, Pinball, WeightedHuber
 from mercer.losses.robust import EpsilonInsensitive, EpsilonRidge, Huber
 from mercer.losses.square import Square
@@ -28,6 +29,7 @@ LOSSES: dict[str, type[Loss]] = {
     "hinge": CostSensitiveHinge,
     "moreau_hinge": MoreauHinge,
     "weighted_moreau_hinge": WeightedMoreauHinge,
+    "max_margin": MaxMargin,
 }
 
 

@@ -25,7 +25,7 @@ from mercer.losses.threshold import Threshold
 from mercer.losses.vectors import VectorLoss
 from mercer.measures import Measure
 
-__all__ = ["EpsilonInsensitive", "EpsilonRidge", "Huber"]
+__all__ = ["EpsilonInsensitive", "EpsilonRidge", "Huber", "RadialLoss"]
 
 #: κ by default: 1.345 standard deviations of Gaussian noise (Huber, 1981), which are 1.345 median norms of curves, as
 #: norms vary little, and twice the median size of single values
@@ -34,7 +34,7 @@ KAPPA = Threshold("kappa", "square", of_norms=1.345, of_values=2.0, span=(10.0, 
 EPSILON = Threshold("epsilon", "nothing", span=(4.0, 0.1))
 
 
-class _RadialLoss(Loss):
+class RadialLoss(Loss):
     """A loss f(|r|): subclasses give even or odd maps, applied to entries or to norms of rows."""
 
     geometry: str
@@ -135,7 +135,7 @@ class _RadialLoss(Loss):
 
 
 @dataclass(eq=False, repr=False)
-class Huber(_RadialLoss):
+class Huber(RadialLoss):
     """The Huber loss: quadratic for small residuals, linear for large ones.
 
     f(r) = r²/2 where |r| ≤ κ, κ(|r| − κ/2) beyond;    f*(a) = a²/2 on |a| ≤ κ
@@ -201,7 +201,7 @@ class Huber(_RadialLoss):
 
 
 @dataclass(eq=False, repr=False)
-class EpsilonRidge(_RadialLoss):
+class EpsilonRidge(RadialLoss):
     """The square loss beyond a tube of half-width ε: small residuals cost nothing.
 
     f(r) = ½(|r| − ε)₊²,    f*(a) = a²/2 + ε|a|
@@ -262,7 +262,7 @@ class EpsilonRidge(_RadialLoss):
 
 
 @dataclass(eq=False, repr=False)
-class EpsilonInsensitive(_RadialLoss):
+class EpsilonInsensitive(RadialLoss):
     """The ε-insensitive loss of support vector regression: a tube that costs nothing, linear beyond.
 
     f(r) = (|r| − ε)₊,    f*(a) = ε|a| on |a| ≤ 1

@@ -12,6 +12,7 @@ from mercer.estimators.cost_sensitive import COST_HINT
 from mercer.estimators.delegation import reach
 from mercer.model_selection.cost_scores import decisions, expected_cost
 from mercer.model_selection.matrix_cost import check_cost_matrix, misclassification_cost
+from mercer.model_selection.object_scores import example_f1, hamming_error, top_k_accuracy
 from mercer.model_selection.quantile_scores import coverage, crossing, integrated_pinball, mean_crps
 from mercer.quantile_function import check_levels
 
@@ -20,8 +21,11 @@ __all__ = [
     "make_coverage_scorer",
     "make_crossing_scorer",
     "make_crps_scorer",
+    "make_example_f1_scorer",
     "make_expected_cost_scorer",
+    "make_hamming_scorer",
     "make_pinball_scorer",
+    "make_top_k_scorer",
 ]
 
 #: costs of :func:`make_expected_cost_scorer`: 0.05, 0.1, …, 0.95
@@ -79,6 +83,29 @@ class _CostMatrixScorer:
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         predicted = estimator.predict(X)
         return -misclassification_cost(y, predicted, self.cost_matrix, estimator.classes_, sample_weight)
+
+
+@dataclass(frozen=True)
+class _ExampleF1Scorer:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        return example_f1(y, estimator.predict(X), sample_weight)
+
+
+@dataclass(frozen=True)
+class _HammingScorer:
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        model, inner = reach(estimator, X, "predict_labels")
+        return -hamming_error(y, model.predict_labels(inner), sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _TopKScorer:
+    k: int
+    candidates: Any
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        model, inner = reach(estimator, X, "truth_rank")
+        return top_k_accuracy(model.truth_rank(inner, y, self.candidates), self.k, sample_weight)
 
 
 def _sorted(levels: np.ndarray) -> tuple[float, ...]:
@@ -165,3 +192,23 @@ def make_cost_matrix_scorer(cost_matrix: Any) -> _CostMatrixScorer:
     """
     matrix = check_cost_matrix("make_cost_matrix_scorer", cost_matrix)
     return _CostMatrixScorer(tuple(map(tuple, matrix.tolist())))
+
+
+def make_example_f1_scorer() -> _ExampleF1Scorer:
+    """Return a scorer: the mean F1 of the label sets that an estimator predicts, see :func:`example_f1`."""
+    return _ExampleF1Scorer()
+
+
+def make_hamming_scorer() -> _HammingScorer:
+    """Return a scorer: minus the share of labels that ``predict_labels`` has wrong, see :func:`hamming_error`."""
+    return _HammingScorer()
+
+
+def make_top_k_scorer(k: int = 1, candidates: Any = None) -> _TopKScorer:
+    """Return a scorer: the share of rows whose true object is among the k best candidates, see :func:`top_k_accuracy`.
+
+    It asks for an :class:`~mercer.estimators.InputOutputKernelRegressor`, also at the end of a Pipeline. Candidates are
+    the training outputs by default; lists of their own for each row cannot be split by cross-validation.
+    """
+    check_number("make_top_k_scorer", "k", k, low=1, strict=False, integer=True)
+    return _TopKScorer(int(k), candidates)

@@ -15,7 +15,7 @@ from mercer.linalg import Kronecker, LinearOperator
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, OperatorValuedKernel
 from mercer.operator_valued.components import check_output_matrix, component_measure
-from mercer.operator_valued.expansion import SeparableExpansion, expand_rows
+from mercer.operator_valued.expansion import FeatureExpansion, SeparableExpansion, expand_rows
 from mercer.operator_valued.representers import NodeRepresenters, output_gram
 
 __all__ = ["BoundDecomposable", "Decomposable"]
@@ -155,6 +155,10 @@ class BoundDecomposable(BoundKernel):
 
     def expand(self, X: Any, coef: Any) -> SeparableExpansion:
         return expand_rows(self.kernel, X, coef, self.representers, self.n_components, self.output_matrix)
+
+    def of_features(self, coef: Any) -> FeatureExpansion:
+        """Return h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ) from coefficients (D, m·p), where k_X has explicit features."""
+        return FeatureExpansion(self.kernel, coef, self.representers, self.n_components, self.output_matrix)
 
     def observe(self, expansion: Any, X: Any) -> Any:
         """Return values at the nodes and, after them, slopes at their points."""

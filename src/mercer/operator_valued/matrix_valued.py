@@ -213,32 +213,34 @@ class BoundMatrixKernel(BoundKernel):
         return expansion.evaluate(X, np.arange(len(self.measure)))
 
 
-class FieldExpansion(Expansion):
-    """A function h: R^d → R^p with what its kernel knows of fields: slopes in x, parts, potentials."""
+class VectorExpansion(Expansion):
+    """A function with values in R^p: with derivatives, potential and parts where it is a field."""
+
+    kernel: MatrixValuedKernel
 
     @abstractmethod
-    def _of_kernel(self, method: str, X: Any) -> Any:
-        """Return what the kernel knows of h at the rows of X."""
+    def _of_field(self, what: str, X: Any) -> Any:
+        """Return what the kernel knows of h at X, by the name of its method."""
 
     def jacobian(self, X: Any) -> Any:
         """Return ∂h_a(x_i)/∂x_b at (i, a, b), shape (len(X), p, d)."""
-        return self._of_kernel("jacobian", X)
+        return self._of_field("jacobian", X)
 
     def parts(self, X: Any) -> tuple[Any, Any]:
         """Return the parts of h without rotation and without sources, two (len(X), d) arrays."""
-        return self._of_kernel("parts", X)
+        return self._of_field("parts", X)
 
     def potential(self, X: Any) -> Any:
         """Return u(x_i), shape (len(X),), whose gradient is the part of h without rotation."""
-        return self._of_kernel("potential", X)
+        return self._of_field("potential", X)
 
     def stream_function(self, X: Any) -> Any:
         """Return ψ(x_i), shape (len(X),): in the plane (∂ψ/∂x₂, −∂ψ/∂x₁) is the part of h without sources."""
-        return self._of_kernel("stream_function", X)
+        return self._of_field("stream_function", X)
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixExpansion(FieldExpansion):
+class MatrixExpansion(VectorExpansion):
     """h(x) = Σ_i K(x, x_i) c_i, a vector in R^p.
 
     Parameters
@@ -259,13 +261,13 @@ class MatrixExpansion(FieldExpansion):
     def like(self):
         return self.coef
 
-    def _of_kernel(self, method, X):
-        return getattr(self.kernel, method)(X, np.asarray(self.X, dtype=float), np.asarray(self.coef, dtype=float))
-
     def evaluate(self, X, points):
         """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
         index = component_indices(points, self.coef.shape[1])
         return self.kernel.product(X, self.X, self.coef)[:, index]
+
+    def _of_field(self, what, X):
+        return getattr(self.kernel, what)(X, self.X, self.coef)
 
     @property
     def norm(self):
@@ -274,7 +276,7 @@ class MatrixExpansion(FieldExpansion):
 
 
 @dataclass(frozen=True, eq=False)
-class VectorFeatureExpansion(FieldExpansion):
+class VectorFeatureExpansion(VectorExpansion):
     """h(x) = Φ(x)w with the features of K(x, z) = Φ(x)Φ(z)ᵀ, a vector in R^p: no training row is needed.
 
     Parameters
@@ -295,16 +297,16 @@ class VectorFeatureExpansion(FieldExpansion):
     def like(self):
         return self.coef
 
-    def _of_kernel(self, method, X):
-        of_features = getattr(self.kernel, f"{method}_of", None)
-        if of_features is None:
-            raise UnsupportedError(f"Functions of {self.kernel!r} have no {method} that is known.")
-        return of_features(X, self.coef)
-
     def evaluate(self, X, points):
         """Return the components of h(x) that ``points`` names by their indices, shape (len(X), len(points))."""
         index = component_indices(points, self.n_outputs)
         return self.kernel.forward(np.asarray(X, dtype=float), self.coef)[:, index]
+
+    def _of_field(self, what, X):
+        known = getattr(self.kernel, f"{what}_of", None)
+        if known is None:
+            raise self.kernel._no_field(what.replace("_", " "))
+        return known(np.asarray(X, dtype=float), self.coef)
 
     @property
     def norm(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer.estimators.delegation import reach
 from mercer.exceptions import DataError, parameter_error
 from mercer.plotting.style import INK, NAVY, blues, per_cent, stage
 from mercer.plotting.validation import check_targets, count_rows, name_of, refuse_gram
+from mercer.preprocessing.cells import as_objects, is_table, take_column
 from mercer.quantile_function import check_levels
 
 if TYPE_CHECKING:
@@ -161,7 +163,7 @@ class QuantileFanDisplay:
 
 def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[str | None, np.ndarray, Any, str | None]:
     """Return a column's name, the column, rows along it, and what the other columns are held at there."""
-    frame = hasattr(X, "iloc")
+    frame = is_table(X)
     names = list(X.columns) if frame else list(range(np.ndim(X) and np.shape(X)[-1]))
     place = names.index(feature) if feature in names else feature
     if isinstance(feature, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < len(names):
@@ -188,21 +190,45 @@ def _along(owner: str, X: Any, feature: Any, resolution: int) -> tuple[str | Non
 
 def _along_frame(owner: str, X: Any, place: int, resolution: int) -> tuple[np.ndarray, Any, str | None]:
     """Return a column of a data frame, rows along it, and what the others are held at there; types stay as they are."""
-    numeric = [X.iloc[:, j].dtype.kind in "iuf" for j in range(X.shape[1])]
-    if not numeric[place]:
-        allowed = f"a column of numbers, such as one of {[str(X.columns[j]) for j in np.flatnonzero(numeric)[:8]]}"
+    cells = [_numbers(take_column(X, j)) for j in range(X.shape[1])]
+    column = cells[place]
+    if column is None:
+        numeric = [str(name) for name, values in zip(X.columns, cells, strict=True) if values is not None]
+        allowed = f"a column of numbers, such as one of {numeric[:8]}"
         raise parameter_error(owner, "feature", X.columns[place], allowed, "A fan has no order of other values.")
-    column = X.iloc[:, place].to_numpy(dtype=float)
-    rows = X.iloc[np.zeros(resolution, dtype=int)].reset_index(drop=True)
-    for j in range(X.shape[1]):
-        values = X.iloc[:, j]
-        if j == place:
-            rows.isetitem(j, np.linspace(np.nanmin(column), np.nanmax(column), resolution))
-        elif numeric[j]:
-            rows.isetitem(j, np.full(resolution, float(values.median())))
-        else:
-            where = int(np.argmax(values.map(values.value_counts()).to_numpy(dtype=float, na_value=0)))
-            rows.isetitem(j, values.array.take(np.full(resolution, where)))
-    rest = [kind for j, kind in enumerate(numeric) if j != place]
-    held = [what for kind, what in ((True, "medians"), (False, "most frequent values")) if kind in rest]
+    grid = np.linspace(np.nanmin(column), np.nanmax(column), resolution)
+    numbers = {j: np.full(resolution, np.nanmedian(values)) for j, values in enumerate(cells) if values is not None}
+    others = {j: _most_frequent(take_column(X, j)) for j, values in enumerate(cells) if values is None}
+    rows = (_pandas_rows if hasattr(X, "iloc") else _polars_rows)(X, numbers | {place: grid}, others, resolution)
+    held = ["medians"] * (len(numbers) > 1) + ["most frequent values"] * bool(others)
     return column, rows, f"other columns at their {' and '.join(held)}" if held else None
+
+
+def _numbers(column: Any) -> np.ndarray | None:
+    """Return a column of numbers as floats, None for one of another type."""
+    if hasattr(column, "iloc"):
+        return column.to_numpy(dtype=float) if column.dtype.kind in "iuf" else None
+    return column.cast(float).to_numpy() if column.dtype.is_numeric() else None
+
+
+def _most_frequent(column: Any) -> int:
+    """Return a row with the most frequent value that is not missing; the first of those that are equally frequent."""
+    cells = as_objects(column)
+    count = Counter(cell for cell in cells if cell is not None)
+    return max(range(len(cells)), key=lambda row: count[cells[row]])
+
+
+def _pandas_rows(X: Any, numbers: dict[int, np.ndarray], others: dict[int, int], resolution: int) -> Any:
+    """Return a data frame of pandas with columns of numbers, and others at the value that they have in a row."""
+    rows = X.iloc[np.zeros(resolution, dtype=int)].reset_index(drop=True)
+    for place, values in numbers.items():
+        rows.isetitem(place, values)
+    for place, row in others.items():
+        rows.isetitem(place, X.iloc[:, place].array.take(np.full(resolution, row)))
+    return rows
+
+
+def _polars_rows(X: Any, numbers: dict[int, np.ndarray], others: dict[int, int], resolution: int) -> Any:
+    """Return the same of polars."""
+    rows = {name: X[:, place].gather([others.get(place, 0)] * resolution) for place, name in enumerate(X.columns)}
+    return type(X)(rows | {X.columns[place]: values for place, values in numbers.items()})

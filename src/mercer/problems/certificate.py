@@ -17,7 +17,8 @@ class Certificate:
     of the intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two
     values and ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`); both contain what
     a reduced kernel leaves out (:func:`~mercer.problems.left_out`). The former is a part of the gap, and the latter is
-    taken off its unit, so that the gap is not reported too small.
+    taken off its unit, so that the gap is not reported too small. ``prediction`` is h_A at the data, without
+    the intercept.
     """
 
     primal: float
@@ -26,6 +27,7 @@ class Certificate:
     intercept: Any = None
     rounding: float = 0.0
     doubt: float = 0.0
+    prediction: Any = None
 
     @property
     def gap(self) -> float:

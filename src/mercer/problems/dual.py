@@ -310,7 +310,7 @@ class DualProblem:
         primal, dual, b = self._values(A, H, b)
         if not exact:
             return Certificate(primal, dual, self.null_model[0], b)
-        return Certificate(primal, dual, self.null_model[0], b, *self._rounding_of(A, H, b))
+        return Certificate(primal, dual, self.null_model[0], b, *self._rounding_of(A, H, b), H)
 
     def reduced_certificate(self, A: Any, spectral: Spectral, b: Any = None) -> Certificate | None:
         """Return a bound of the duality gap without a product with the whole kernel, from an eigenbasis of 𝐊.
@@ -324,7 +324,8 @@ class DualProblem:
         H = self.scale * spectral.synthesise(spectral.spectrum * spectral.analyse(A))
         primal, dual, b = self._values(A, H, b)
         rounding, doubt = self._rounding_of(A, H, b)
-        return Certificate(primal, dual, self.null_model[0], b, rounding + bounds.of_gap, doubt + bounds.of_values)
+        rounding, doubt = rounding + bounds.of_gap, doubt + bounds.of_values
+        return Certificate(primal, dual, self.null_model[0], b, rounding, doubt, H)
 
     @np.errstate(over="ignore", invalid="ignore")  # a diverging iteration has no finite gap, and is told so
     def _values(self, A: Any, H: Any, b: Any) -> tuple[float, float, Any]:

@@ -77,4 +77,4 @@ class PrimalProblem:
         b = dual.best_intercept(H_dual)
         primal = dual.risk(H_dual, b) + half_norm
         bounds = dual.rounding.bounds(A, H_dual + b[None, :])
-        return Certificate(primal, dual_value, dual.null_model[0], b, *bounds), A
+        return Certificate(primal, dual_value, dual.null_model[0], b, *bounds, H_dual), A

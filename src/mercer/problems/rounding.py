@@ -81,12 +81,12 @@ class Rounding:
         xp = namespace(A)
         s, w = problem.sample_weight, as_like(problem.measure.weights, A)
         # of predictions, of adding an intercept to them and of taking them off targets, which matters at kinks
-        error = self.errors(A, total) + machine_epsilon(A) * (xp.abs(U) + xp.abs(problem.Y))
+        terms, size = xp.abs(U) + xp.abs(problem.Y), xp.abs(A)
+        error = self.errors(A, total) + machine_epsilon(A) * terms
         in_gap = float(s @ (error * self._steepest(U, A, error)) @ w)
-        in_values = float(s @ (error * xp.abs(A)) @ w)
+        in_values = float(s @ (error * size) @ w)
         # products and sums of the three terms, each of the size of its own terms
-        terms = float(s @ (xp.abs(A) * (xp.abs(problem.Y) + xp.abs(U))) @ w)
-        in_sums = ROUNDINGS_OF_AN_ENTRY * machine_epsilon(A) * terms
+        in_sums = ROUNDINGS_OF_AN_ENTRY * machine_epsilon(A) * float(s @ (size * terms) @ w)
         return RoundingBounds(problem.share * (in_gap + in_sums), problem.share * (in_gap + in_values + in_sums))
 
     def _steepest(self, U: Any, A: Any, error: Any) -> Any:

@@ -5,6 +5,7 @@ from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_nu
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
 from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.factored_admm import FactoredADMM
 from mercer.solvers.feature_path import FeatureFit, FeaturePath
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
@@ -35,6 +36,7 @@ __all__ = [
     "ClosedForm",
     "FeatureFit",
     "FeaturePath",
+    "FactoredADMM",
     "InteriorPoint",
     "LBFGS",
     "LevelPath",

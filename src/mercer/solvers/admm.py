@@ -18,7 +18,7 @@ from mercer.solvers.reduction import Reduced, ReducedSolver
 from mercer.solvers.ridge_step import RidgeStep
 from mercer.solvers.sweep import Sweep
 
-__all__ = ["ADMM", "like_square"]
+__all__ = ["ADMM", "like_square", "typical_ratio"]
 
 #: gaps with the running intercept, in units of tol, from which on the best intercept may bring them within tol
 WORTH_A_SORT = 3.0
@@ -135,10 +135,10 @@ def _first_guess(problem: DualProblem, ridge: RidgeStep, init: Any) -> tuple[flo
         A = -problem.loss.gradient(Y, U, problem.measure)
     else:
         return problem.unit, problem.null_array, np.zeros(problem.shape, dtype=Y.dtype)
-    return max(problem.unit, _typical_ratio(problem, A, U)) if quick else problem.unit, A, U
+    return max(problem.unit, typical_ratio(problem, A, U)) if quick else problem.unit, A, U
 
 
-def _typical_ratio(problem: DualProblem, A: Any, U: Any) -> float:
+def typical_ratio(problem: DualProblem, A: Any, U: Any) -> float:
     """Return mean size of residuals over mean size of dual variables: outliers do not rule it as they do ``unit``."""
     measure = problem.measure
     residual = problem.cut(problem.Y - U)

@@ -17,6 +17,7 @@ from mercer.problems import DualProblem, Intercept, Offsets, PenalisedOffsets
 from mercer.solvers.admm import ADMM, like_square
 from mercer.solvers.base import Callback, Interrupted, Solver, SolverResult
 from mercer.solvers.closed_form import ClosedForm
+from mercer.solvers.factored_admm import FactoredADMM
 from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
@@ -32,6 +33,7 @@ __all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "afford", "explain", "no_worse_th
 SOLVERS: dict[str, type[Solver]] = {
     "admm": ADMM,
     "closed_form": ClosedForm,
+    "factored_admm": FactoredADMM,
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
     "preconditioned_cg": PreconditionedCG,
@@ -52,6 +54,11 @@ CURVED = 0.1
 SAMPLE = 200
 #: operations of products in units of those of a decomposition up to which they are taken: products run faster
 DECOMPOSITION_SHARE = 4 / 9
+#: sweeps that level sets of features take, and multiplications of pairs of rows in units of n²
+SWEEPS_OF_LEVELS, WORK_OF_PAIRS = 200, 400
+#: products that the steps of FactoredADMM amount to, and its factor per operation of theirs, measured: thin products
+#: run four times as slowly
+FACTORED_STEPS, FACTOR_SHARE = 80, 0.25
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
 SLOW_DECAY = 1e-3
 
@@ -104,6 +111,7 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
         objective=certificate.primal,
+        prediction=certificate.prediction,
     )
 
 
@@ -129,6 +137,17 @@ def _strict_slopes(problem: DualProblem, tol: float) -> bool:
 def _levels(offsets: type[Intercept]) -> Callable[[DualProblem, float], bool]:
     """Return whether a problem has offsets of this kind and levels that are not coupled."""
     return lambda problem, tol: isinstance(problem.intercept, offsets) and problem.gram.columns_alike
+
+
+def _levels_of_features(problem: DualProblem, tol: float) -> bool:
+    """Whether level sets are cheaper by sweeps over all rows than by steps on pairs of rows: with few features.
+
+    Pairs take about 400 n² multiplications, whatever the kernel.
+    """
+    if not _levels(Offsets)(problem, tol):
+        return False
+    costs = problem.gram.costs
+    return costs.decomposition + SWEEPS_OF_LEVELS * costs.product <= WORK_OF_PAIRS * problem.shape[0] ** 2
 
 
 def _slow_decay(values: np.ndarray | None) -> bool:
@@ -160,13 +179,34 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     )
 
 
+def _norms_of_full_rank(problem: DualProblem, tol: float) -> bool:
+    """Whether a Cholesky factor is cheaper than an eigenbasis, and than the steps of a proximal gradient method.
+
+    For losses of norms like the square loss, with one kernel for all columns, whose spectrum on a sample decays slowly.
+    """
+    n, measure = problem.shape[0], problem.measure
+    plain = problem.intercept is None and not problem.has_slopes and measure.observed is None
+    if not (plain and problem.loss.of_norms and like_square(problem) and is_numpy(problem.Y) and n > FEW_ROWS):
+        return False
+    if not problem.gram.columns_alike:
+        return False
+    values = problem.gram.sample_spectrum(SAMPLE)
+    if values is None or not _slow_decay(values):
+        return False
+    costs = problem.gram.costs
+    steps = STEPS_LIKE_SQUARE * math.sqrt(1 + problem.scale * float(values[-1]) * n / SAMPLE)
+    return FACTOR_SHARE * costs.factorisation + FACTORED_STEPS * costs.product < steps * costs.product
+
+
 TABLE: tuple[Rule, ...] = (
+    Rule("level sets without coupling, few features", SemismoothNewton, _levels_of_features),
     Rule("level sets without coupling, free offsets", LevelPath, _levels(Offsets)),
     Rule("level sets without coupling, penalised offsets", OffsetNewton, _levels(PenalisedOffsets)),
     Rule("slopes that must not be negative, of medium rank", InteriorPoint, _strict_slopes, InteriorPoint.max_rank),
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("norms, one kernel of large rank, small λ", FactoredADMM, _norms_of_full_rank),
     Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
     Rule("box dual of little curvature, or with missing values", SemismoothNewton, _box),
     Rule("anything else", ADMM, lambda problem, tol: True),
@@ -182,12 +222,14 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     ====================================================== ================
     problem                                                solver
     ====================================================== ================
+    level sets without coupling, few features              SemismoothNewton
     level sets without coupling, free offsets              LevelPath
     level sets without coupling, penalised offsets         OffsetNewton
     slopes that must not be negative, of medium rank       InteriorPoint
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
+    norms, one kernel of large rank, small λ               FactoredADMM
     λ and rank large, no intercept beside norms            ProximalGradient
     box dual of little curvature, or with missing values   SemismoothNewton
     anything else                                          ADMM

@@ -43,6 +43,8 @@ class SolverResult:
         The certificate, with the exact kernel and with what rounding may have done to it.
     solver : Solver
         Who solved it.
+    prediction : array of shape (n, m) or None
+        h_A at the data, without the intercept, as the certificate has it; None where nothing had to be solved.
     history : list of (n_iter, relative_gap, seconds)
         The gaps seen on the way.
     """
@@ -55,6 +57,7 @@ class SolverResult:
     relative_gap: float
     objective: float
     solver: Any
+    prediction: Any = None
     history: list[tuple[int, float, float]] = field(default_factory=list)
 
     @property
@@ -233,5 +236,6 @@ class Monitor:
             relative_gap=gap,
             objective=certificate.primal,
             solver=self.solver,
+            prediction=certificate.prediction,
             history=self.history,
         )

@@ -70,6 +70,10 @@ class StreamedADMM(StreamedSolver):
     def _stream(self, problem: FeatureProblem, init: Any, looks: Looks) -> StreamedResult:
         basis, rho, n_iter = FeatureBasis(problem), self.rho * problem.unit, 0
         states, (along, total) = problem.blocks.map(Start(problem.terms, rho, init))
+        if init is not None:  # which may be good enough
+            arrays, _ = problem.blocks.map(Proxes(problem.terms, rho), states, features=False)
+            if looks.done(arrays, init[0], init[1], n_iter):
+                return looks.result(n_iter)
         following, last, last_gap = STEPS_BEFORE_A_LOOK, 0, math.inf
         while True:
             n_iter += 1
@@ -128,7 +132,8 @@ class Start:
         T = np.zeros(rows.Y.shape, dtype=rows.Y.dtype)
         if self.init is not None:
             U = rows.predict(np.asarray(self.init[0])) + np.asarray(self.init[1], dtype=T.dtype)
-            T = rows.prox(-U / self.rho, 1 / self.rho) - U / self.rho
+            A = -rows.slope(U) if rows.loss.smooth else rows.prox(-U / self.rho, 1 / self.rho)
+            T = A - U / self.rho
         z = rows.prox(T, 1 / self.rho)
         return T, along(rows, 2 * z - T)
 

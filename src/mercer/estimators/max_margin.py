@@ -1,0 +1,29 @@
+"""Max-margin regression of objects as a support vector machine with one number for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.estimators.sample import Sample
+from mercer.linalg import PSD, Dense, Kronecker
+from mercer.losses import OneClassHinge
+from mercer.measures import Measure
+from mercer.problems import DualProblem
+
+__all__ = ["margin_problem"]
+
+
+def margin_problem(sample: Sample, bound: Any, alpha: float) -> DualProblem:
+    """Return the problem whose dual array is ω, (n, 1), where a_i = ω_i φ(y_i) is that of the vectors.
+
+    ⟨h(x_i), φ(y_i)⟩ = (1/λn) Σ_j s_j ω_j k_X(x_i, x_j)k_Y(y_i, y_j): the problem of the hinge loss (1 − u)₊ with the
+    product of both kernels, min_{0≤ω≤1} −Σ_i s_i ω_i + (1/2λn)(sω)ᵀ(K_X ∘ K_Y)(sω). Objective and gap are those of
+    the problem of the vectors.
+    """
+    rows: Any = sample.outputs
+    product = bound.kernel.gram(sample.X).to_dense() * (rows.values @ rows.values.T)
+    gram = Kronecker(Dense((product + product.T) / 2, PSD), Dense(np.ones((1, 1))))
+    one = Measure(np.ones(1), np.ones(1))
+    return DualProblem(gram, OneClassHinge(), np.ones((len(sample), 1)), one, alpha, sample.weight)
