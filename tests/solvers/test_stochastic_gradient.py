@@ -59,7 +59,7 @@ def test_error_of_the_objective_falls_like_one_over_steps(loss, solver):
             draw(fit, X, Y, steps, np.random.default_rng(seed))
             excess.append(problem.value(fit.coef[0], np.zeros(1)) - best)
         errors.append(np.mean(excess))
-    assert -1e-6 * best <= errors[1] <= 2e-3 * best
+    assert -1e-6 * best <= errors[1] <= 5e-3 * best
     assert errors[1] < errors[0] / 4  # six times the steps
 
 
