@@ -28,6 +28,7 @@ from mercer.solvers import (
     ClosedForm,
     FactoredADMM,
     InteriorPoint,
+    PreconditionedCG,
     ProximalGradient,
     SemismoothNewton,
     explain,
@@ -37,7 +38,7 @@ from mercer.solvers import (
 from mercer.solvers.auto import TABLE
 from mercer.testing import check_solver
 
-ALL = [ClosedForm, ProximalGradient, ADMM, InteriorPoint, SemismoothNewton, LBFGS]
+ALL = [ClosedForm, PreconditionedCG, ProximalGradient, ADMM, InteriorPoint, SemismoothNewton, LBFGS]
 every_solver = pytest.mark.parametrize("solver", ALL, ids=lambda s: s.__name__)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
@@ -18,11 +19,12 @@ from mercer.estimators.infinite_task import DURING_FIT, InfiniteTaskEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
 from mercer.estimators.operating_curve import OperatingCurve
+from mercer.estimators.partial_fit import StreamedLevels, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.renamed import renamed
 from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
-from mercer.exceptions import parameter_error
+from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Kernel
 from mercer.linalg import eigh_fits
 from mercer.operator_valued import BoundKernel
@@ -39,7 +41,7 @@ COST_HINT = (
 ROWS_AT_ONCE = 256
 
 
-class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
+class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstimator):
     """Support vector classification for all misclassification costs in one model, with a certificate of optimality.
 
     Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and a free intercept b(θ) at the nodes θ_j of a
@@ -298,6 +300,56 @@ class CostSensitiveClassifier(ClassifierMixin, InfiniteTaskEstimator):
         self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
         self.pos_label_ = classes.tolist()[positive]
         return self
+
+    @available_if(can_stream)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernel, λ and features, which stay: ``approximation``
+        is features of :mod:`mercer.features`, or "auto" for 300 random frequencies (landmarks, where the kernel has
+        none).
+        Later rows are learned by averaged stochastic gradients (:class:`~mercer.solvers.StochasticGradient`), from that
+        fit on: they refine it, and one fit of all rows is more exact where these can be kept.
+
+        ``status_`` is "stream", gaps are not known (NaN), and ``n_samples_seen_`` counts rows. A batch that is refused
+        changes nothing; after :meth:`fit` the stream begins anew.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : array-like of shape (n_samples,)
+            Labels; the first batch must have rows of both classes.
+        classes : array-like of shape (2,), optional
+            Both labels, for scikit-learn's sake: those of the first batch are the classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : CostSensitiveClassifier
+        """
+        if classes is not None:
+            labels = validate_labels(self, classes)
+            known = to_numpy(self.classes_) if hasattr(self, "stream_") else np.unique(validate_labels(self, y))
+            if not np.array_equal(np.unique(labels), known):
+                raise DataError(
+                    f"{type(self).__name__}.partial_fit: classes are {np.unique(labels).tolist()}, and the first batch "
+                    f"has {known.tolist()}. It must have rows of both classes."
+                )
+        return self._partial_fit(X, y, sample_weight)
+
+    def _stream_targets(self, y, n_rows):
+        return np.where(whether_positive(self, y, n_rows), 1.0, -1.0)[:, None]
+
+    @property
+    def _stream_intercept(self):
+        return self.optimal_intercept_
+
+    def _take_intercept(self, b):
+        thresholds = self.optimal_intercept_ - self.intercept_
+        super()._take_intercept(b - thresholds)
+        self.optimal_intercept_: Any = b
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import as_like, device, namespace, to_numpy
@@ -19,6 +20,7 @@ from mercer.estimators.mean_function import MeanFunction
 from mercer.estimators.outlying import outlying_curves, warn_of_outliers
 from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.partial_fit import StreamedFit, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.renamed import renamed
@@ -50,7 +52,7 @@ from mercer.solvers import SolverResult
 __all__ = ["FunctionalRegressor"]
 
 
-class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
+class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleRegressor):
     """Regression with curves as outputs: on a grid, with holes, or each curve at points of its own.
 
     Minimises, over h in the space of the kernel (k_X(x, z) + c)·k_Θ(θ, τ)·A,
@@ -336,7 +338,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self.intercept_ = centre.evaluate(sample.measure.points) if smooth else self.intercept_
         free = sample.outputs.intercept_function(self.intercept_) if sample.fit_intercept else None
         self.intercept_function_ = centre if smooth else free
-        self.mean_function_ = self._mean_function(sample, taken)
+        self.mean_function_: MeanFunction | None = self._mean_function(sample, taken)
         self.grid_ = sample.outputs.prediction_grid(self, grid)
         rows = sample.outputs.support(problem, to_numpy(result.coef))
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
@@ -344,6 +346,63 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self._look_for_outliers(observed, self._residuals(sample, observed, bound, problem, result))
         self._compare_with(taken, sample, loss, chosen.alpha)
         return self
+
+    @available_if(can_stream)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from one more batch of curves, which need not be kept.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernels, λ, features and a smooth mean curve, which
+        stay: ``approximation`` is features of :mod:`mercer.features`, or "auto" for 300 random frequencies (landmarks,
+        where the kernel has none). With the square loss the model is that of all curves so far
+        (:class:`~mercer.solvers.NormalEquations`), with ``mean_curve="free"`` as if they had come together; others go
+        on from the first fit by averaged stochastic gradients (:class:`~mercer.solvers.StochasticGradient`).
+        ``status_`` is "stream", gaps are not known (NaN), and ``n_samples_seen_`` counts rows. A batch that is refused
+        changes nothing; after :meth:`fit` the stream begins anew.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : array-like of shape (n_samples, m)
+            Complete curves on the grid of the first batch.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : FunctionalRegressor
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _stream_targets(self, y, n_rows):
+        X = np.zeros((n_rows, 1))
+        outputs = read_outputs(self, y, self.layout_.reading_grid(self.grid_), X)
+        self._check_lengths(X, outputs)
+        Y, nodes = to_numpy(outputs.values).astype(float), self.measure_.points
+        if not outputs.on_grid or np.shape(outputs.measure.points) != np.shape(nodes) or np.any(np.isnan(Y)):
+            raise DataError(
+                f"{type(self).__name__}.partial_fit: Y must be complete curves on the {len(nodes)} points of the grid "
+                "of the first batch."
+            )
+        return Y if self._stream_fits_intercept else Y - to_numpy(self._constant_part)
+
+    @property
+    def _constant_part(self):
+        """The mean curve at the nodes, where it stays that of the first batch."""
+        return self.intercept_ if self.fit_intercept else np.zeros(len(self.measure_))
+
+    @property
+    def _stream_fits_intercept(self) -> bool:
+        return self._mean_curve(self.layout_)[0]
+
+    def _stream_loss(self):
+        return self.loss_
+
+    def _take_intercept(self, b):
+        if self._stream_fits_intercept:
+            self.intercept_, self.intercept_function_ = b, self.layout_.intercept_function(b)
+        self.support_ = self.saturated_ = self.outlying_ = None
+        self.mean_function_ = None  # it is that of rows
 
     def _mean_function(self, sample: Sample, taken: StandIn) -> MeanFunction:
         """Return the mean of the fitted curves, which keeps the rows only where the model does."""

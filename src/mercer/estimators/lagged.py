@@ -47,6 +47,8 @@ class LaggedRegressor(VectorValuedRegressor):
         What kernel and λ are chosen by.
     """
 
+    _streams = False
+
     def __init__(
         self,
         kernel=None,

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import is_numpy, namespace, require_numpy, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
+from mercer.estimators.partial_fit import StreamedLevels, can_stream, stream_column
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
 from mercer.estimators.shape import Residuals, fit_shape
@@ -57,7 +59,7 @@ JOINT_ONLY = (
 )
 
 
-class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
+class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstimator):
     """All conditional quantiles of y given x in one model; any level in (0, 1) can be asked for at prediction.
 
     Without a kernel and λ of yours the model is fitted in stages (``stages="separate"``),
@@ -305,6 +307,37 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
             alpha = choose()
         return self._fit_function(X, Y, weight, bound, taken, loss, alpha, centre, rows.columns)
 
+    @available_if(can_stream)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernel, λ and features, which stay: ``approximation``
+        is features of :mod:`mercer.features`, or "auto" for 300 random frequencies (landmarks, where the kernel has
+        none).
+        Later rows are learned by averaged stochastic gradients (:class:`~mercer.solvers.StochasticGradient`), from that
+        fit on: they refine it, and one fit of all rows is more exact where these can be kept.
+
+        ``status_`` is "stream", gaps are not known (NaN), and ``n_samples_seen_`` counts rows. A batch that is refused
+        changes nothing; after :meth:`fit` the stream begins anew.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : KernelQuantileRegressor
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _stream_targets(self, y, n_rows):
+        return stream_column(self, y, n_rows)
+
     def _check_settings(self) -> None:
         super()._check_settings()
         stages = self.stages
@@ -339,6 +372,7 @@ class KernelQuantileRegressor(RegressorMixin, InfiniteTaskEstimator):
 
     def _fit_stages(self, X, y, weight):
         """Become the model q_θ(x) = T⁻¹(f(x) + σ(x)·[b(θ) + h(x)(θ)]) of parts that are learned one after the other."""
+        self.__dict__.pop("stream_", None)
         self.measure_ = self._measure(X)
         with progress(self.verbose, STAGES):
             self.stages_, self.shape_ = fit_stages(X, y, weight, self._learn_shape)

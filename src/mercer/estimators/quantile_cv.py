@@ -160,6 +160,8 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     (1, 2)
     """
 
+    _streams = False
+
     def __init__(
         self,
         kernels=None,

@@ -105,6 +105,8 @@ noise_variance_, support_, saturated_, objective_, dual_gap_, relative_gap_, n_i
     True
     """
 
+    _streams = False
+
     def __init__(
         self,
         kernel=None,

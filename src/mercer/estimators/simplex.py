@@ -195,6 +195,8 @@ class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
 class _CodeRegressor(VectorValuedRegressor):
     """A regression of codes: columns of tables are often alike, such as pixels, and scaling them apart costs."""
 
+    _streams = False
+
     def _default_kernels(self, X: Any) -> list[Kernel]:
         pairs = zip(default_kernels(X, CODE_LENGTHS), default_kernels(X, CODE_LENGTHS, "median"), strict=True)
         return [kernel for pair in pairs for kernel in pair]

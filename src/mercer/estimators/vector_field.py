@@ -112,6 +112,8 @@ class VectorFieldRegressor(VectorValuedRegressor):
     ((1, 2), (1, 2))
     """
 
+    _streams = False
+
     #: parameters of :class:`VectorValuedRegressor` that fields do not have
     output_matrix = None
     metric = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.backend import as_like, device, namespace, to_numpy
@@ -16,6 +17,7 @@ from mercer.estimators.gaussian_posterior import GaussianPosterior
 from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
 from mercer.estimators.output_metric import read_metric
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.partial_fit import StreamedFit, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.refined_length import refined_length
@@ -37,7 +39,7 @@ __all__ = ["VectorValuedRegressor"]
 LEARNED_ENTRIES = 400
 
 
-class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
+class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleRegressor):
     """Regression with vectors as outputs: independent or related, some of them missing, with any loss.
 
     Minimises, over h in the space of an operator-valued kernel K(x, z) ∈ R^{p×p} and b ∈ R^p,
@@ -165,6 +167,8 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
     >>> mean.shape, std.shape, model.score(X, Y) > 0.9
     ((1, 3), (1, 3), True)
     """
+
+    posterior_: Any
 
     def __init__(
         self,
@@ -322,6 +326,56 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, SampleRegressor):
         self._leave_metric(sample, chosen._replace(kernel=taken.kernel))
         self._compare_with(taken, sample, loss, chosen.alpha)
         return self
+
+    @available_if(can_stream)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernel, λ and features, which stay: ``approximation``
+        is features of :mod:`mercer.features`, or "auto" for 300 random frequencies (landmarks, where the kernel has
+        none).
+        With the square loss the model is that of all rows so far (:class:`~mercer.solvers.NormalEquations`), as if they
+        had come together; others go on from the first fit by averaged stochastic gradients
+        (:class:`~mercer.solvers.StochasticGradient`).
+
+        ``status_`` is "stream", gaps are not known (NaN), and ``n_samples_seen_`` counts rows. A batch that is refused
+        changes nothing; after :meth:`fit` the stream begins anew.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : array-like of shape (n_samples, p) or (n_samples,)
+            Vectors, complete.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : VectorValuedRegressor
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _stream_targets(self, y, n_rows):
+        outputs = self._read(y, np.zeros((n_rows, 1)))
+        self._check_lengths(np.zeros((n_rows, 1)), outputs)
+        Y = to_numpy(outputs.values).astype(float)
+        p = len(self.layout_.nodes)
+        if Y.shape[1] != p or np.any(np.isnan(Y)):
+            what = "some are missing (NaN)" if Y.shape[1] == p else f"got {Y.shape[1]}"
+            raise DataError(f"{type(self).__name__}.partial_fit: Y must have all of {p} outputs; {what}.")
+        return Y
+
+    def _stream_measure(self):
+        return self.layout_.measure
+
+    def _stream_loss(self):
+        return self.loss_
+
+    def _take_intercept(self, b):
+        self.intercept_ = b
+        self.support_ = self.saturated_ = None
+        self.posterior_ = self.signal_variance_ = self.noise_variance_ = None
 
     def _read(self, y, like) -> VectorOutputs:
         """Return the vectors as they were given."""

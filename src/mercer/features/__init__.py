@@ -7,6 +7,7 @@ from mercer.features.fourier_kernel import FourierKernel
 from mercer.features.laws import Columnwise, Mapped, OneColumn, Radius, ScaleMixture, SpectralLaw
 from mercer.features.nystroem import Nystroem, NystroemKernel, NystroemMatrixKernel
 from mercer.features.random_fourier import RandomFourier
+from mercer.features.seeded import SeededFeatures, SeededFourier
 from mercer.features.spectra import Spectrum, Wave, spectrum
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Explicit",
     "suggest_n_features",
     "kernel_error",
+    "SeededFourier",
+    "SeededFeatures",
     "FeatureCounts",
     "KernelError",
     "FourierKernel",

@@ -37,6 +37,7 @@ from mercer.linalg.pivoted_cholesky import (
     truncated_factor,
 )
 from mercer.linalg.positive import positive_solver
+from mercer.linalg.random_pivots import leading_eigen
 from mercer.linalg.right_factor import representer_coef, right_factor
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.tensor import Tensor
@@ -80,6 +81,7 @@ __all__ = [
     "norm2",
     "pivoted_cholesky",
     "pivoted_factor",
+    "leading_eigen",
     "leading_pivots",
     "truncated_factor",
     "positive_solver",

@@ -64,7 +64,7 @@ def conjugate_gradient(
     product = float(xp.sum(residual * shaped))
     relative = float(xp.sqrt(xp.sum(residual * residual))) / size
     for n_iter in range(1, max_iter + 1):
-        if relative <= tolerance or product <= 0 or (stop is not None and stop(x, residual)):
+        if (stop is not None and stop(x, residual)) or relative <= tolerance or product <= 0:
             return x, n_iter - 1, relative
         image = apply(direction)
         curvature = float(xp.sum(direction * image))

@@ -13,6 +13,7 @@ from mercer.linalg.eigen import CHOLESKY_COPIES, Eigen, congruence, eigh, norm2,
 from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.memory import memory_budget
 from mercer.linalg.operators import PSD, Dense, LinearOperator, LowRank
+from mercer.linalg.random_pivots import leading_eigen
 from mercer.linalg.spectral import Spectral
 from mercer.linalg.thin_features import FlatFeatures, ThinFeatures
 
@@ -89,6 +90,9 @@ class FlatGram(Gram):
 
     def _decompose(self, tolerance: float) -> FlatSpectral:
         return FlatSpectral(eigh(self._operator, tolerance), self.array_shape, self._root())
+
+    def leading(self, rank: int, tolerance: float = 0.0) -> FlatSpectral:
+        return FlatSpectral(leading_eigen(self._operator, rank, tolerance), self.array_shape, self._root())
 
     def require_spectral(self, tolerance: float) -> None:
         require_eigh(self._operator, tolerance)

@@ -141,6 +141,13 @@ class Gram(LinearOperator):
         other._spectral = (tolerance, self._decompose(tolerance))
         return other
 
+    def leading(self, rank: int, tolerance: float = 0.0) -> Spectral:
+        """Return eigenpairs of Nyström's approximation of 𝐊 from ``rank`` rows at most, whatever it leaves out.
+
+        Fewer rows are taken where these leave a trace of ``tolerance``. It is to precondition, not to solve.
+        """
+        raise UnsupportedError(f"{self!r} has no rows to take few of.")
+
     @abstractmethod
     def features(self, tolerance: float, scale: float = 1.0, observed: Any = None) -> ThinFeatures:
         """Return Φ with scale·𝐊 ≈ ΦΦᵀ on whitened arrays, for conjugate gradients; see :class:`ThinFeatures`.

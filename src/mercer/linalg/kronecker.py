@@ -14,6 +14,7 @@ from mercer.linalg.eigen import congruence, eigh, norm2, require_eigh, scaled, s
 from mercer.linalg.gram import GATHERED, Costs, Gram
 from mercer.linalg.kronecker_spectral import KroneckerSpectral
 from mercer.linalg.operators import PSD, Dense, LinearOperator
+from mercer.linalg.random_pivots import leading_eigen
 from mercer.linalg.tensor import complete_eigenbasis
 from mercer.linalg.thin_features import GridFeatures, ThinFeatures
 
@@ -102,6 +103,12 @@ class Kronecker(Gram):
         trace_left, trace_right = self._traces()
         left = eigh(self.left, tolerance / (2 * trace_right) if trace_right > 0 else 0.0)
         right = eigh(self.right, tolerance / (2 * trace_left) if trace_left > 0 else 0.0)
+        return KroneckerSpectral(left, right, self._row_root, self._column_root)
+
+    def leading(self, rank: int, tolerance: float = 0.0) -> KroneckerSpectral:
+        right = eigh(self.right)
+        trace_right = self._traces()[1]
+        left = leading_eigen(self.left, rank, tolerance / trace_right if trace_right > 0 else 0.0)
         return KroneckerSpectral(left, right, self._row_root, self._column_root)
 
     def require_spectral(self, tolerance: float) -> None:

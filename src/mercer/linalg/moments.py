@@ -50,6 +50,14 @@ class Moments:
         self.mean = np.zeros(size)
         self._lower = np.zeros((size, size), order="F")  # M, its lower triangle
 
+    @classmethod
+    def restored(cls, n_rows: int, total: float, mean: np.ndarray, scatter: np.ndarray, n_targets: int) -> Moments:
+        """Return the moments that had these numbers."""
+        moments = cls(len(mean) - n_targets, n_targets)
+        moments.n_rows, moments.total, moments.mean = int(n_rows), float(total), np.array(mean, dtype=float)
+        moments._lower = np.array(np.tril(scatter), order="F")
+        return moments
+
     def update(self, features: np.ndarray, targets: np.ndarray, weight: Any = None) -> Moments:
         """Add rows, in place."""
         self._add(self._of(features, targets, weight), 1)

@@ -20,9 +20,11 @@ from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.loss_path import largest_epsilon, largest_kappa, loss_path
 from mercer.solvers.normal_equations import NormalEquations
+from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
 from mercer.solvers.semismooth_newton import SemismoothNewton
+from mercer.solvers.stochastic_gradient import StochasticGradient
 from mercer.solvers.streamed import StreamedResult, StreamedSolver
 from mercer.solvers.streamed_admm import StreamedADMM
 from mercer.solvers.streamed_auto import select_streamed
@@ -43,12 +45,14 @@ __all__ = [
     "NormalEquations",
     "OffsetNewton",
     "Plan",
+    "PreconditionedCG",
     "ProximalGradient",
     "RidgePath",
     "SOLVERS",
     "SemismoothNewton",
     "Solver",
     "SolverResult",
+    "StochasticGradient",
     "StreamedADMM",
     "StreamedClosedForm",
     "StreamedLBFGS",

@@ -22,6 +22,7 @@ from mercer.solvers.interior_point import InteriorPoint
 from mercer.solvers.lbfgs import LBFGS
 from mercer.solvers.level_sets import LevelPath
 from mercer.solvers.level_sets_newton import OffsetNewton
+from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import first_share, prepared
 from mercer.solvers.semismooth_newton import SemismoothNewton
@@ -35,6 +36,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "factored_admm": FactoredADMM,
     "interior_point": InteriorPoint,
     "lbfgs": LBFGS,
+    "preconditioned_cg": PreconditionedCG,
     "proximal_gradient": ProximalGradient,
     "semismooth_newton": SemismoothNewton,
 }
