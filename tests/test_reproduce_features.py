@@ -49,3 +49,29 @@ def test_the_expected_error_of_an_illustration_is_the_mean_of_draws(script):
     rows = [module.illustration(np.array([40]), seeds=(seed,))[0] for seed in range(12)]
     ratios = [(row[f"u{seed}"] / row[f"u{seed} exact"]) ** 2 for seed, row in enumerate(rows)]
     assert 0.6 < np.mean(ratios) < 1.5
+
+
+@pytest.mark.parametrize("kind", ["decomposable", "curl-free", "divergence-free"])
+def test_operators_have_the_products_of_their_matrices(script, monkeypatch, kind):
+    module = script("feature_operators")
+    monkeypatch.setattr(module, "SETTINGS", {kind: (20, 10)})
+    monkeypatch.setattr(module, "seconds", lambda work, repeats: 1.0)
+    row = module.compare(kind, 3, 1)
+    assert row["difference"] < 1e-12
+    assert row["matrix, MB"] == pytest.approx(8e-6 * 20 * 3 * row["rank"])
+    monkeypatch.setattr(module, "MOST", 0)
+    assert "difference" not in module.compare(kind, 3, 1)
+
+
+def test_features_as_a_kernel_choose_their_own_regularisation(script):
+    module = script("mnist")
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 784)) + 2 * np.eye(784)[y]
+    data = X, y, X[:10], y[:10]
+    approximation = module.RandomFourier(20, random_state=0)
+    given, own = module.one_fit(approximation, data, 60), module.one_fit(approximation, data, 60, own=True)
+    assert "kernel error" in given
+    assert "kernel error" not in own
+    assert max(given["gap"], own["gap"]) < 1e-4
+    assert given["N"] == 60
