@@ -11,8 +11,7 @@ iterative solver, so that times contain all of tuning. Chosen by us: the images 
 of all images. D frequencies are 2·D features, cosines and sines.
 
 "RandomFourier" and "Nystroem" are ``approximation=``, for which λ is that of the kernel itself. "own λ" passes the same
-features as a kernel, so that leave-one-out is theirs: few random features are noise beside the kernel, and ask for a
-larger λ.
+features as a kernel, so that leave-one-out, on a sample where there are many rows, is theirs.
 """
 
 from __future__ import annotations
