@@ -13,7 +13,9 @@ on the data as they are described the true quantiles themselves have a sum of 0.
 below the true quantiles. It was a lucky test sample, or the data or the loss were others. We report ratios to the true
 quantiles on the same test samples, and the time.
 
-Not published, and chosen by us: λ (by leave-one-out or by cross-validation), the seeds.
+Not published, and chosen by us: λ (by leave-one-out or by cross-validation), the seeds, the number of features. On the
+line a Gaussian kernel has few eigenfunctions that matter, which the exact fit finds by itself: features save no time
+here, and are shown because the published method has them.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from report import Report, options, pair, table
 
 from mercer import KernelQuantileRegressor, KernelQuantileRegressorCV
 from mercer.datasets import make_sine, sine_quantiles
+from mercer.features import RandomFourier
 from mercer.kernels import Gaussian
 from mercer.measures import GaussLegendre, Points
 from mercer.model_selection import crossing, integrated_pinball
@@ -39,12 +42,15 @@ def models(folds: int) -> dict:
         "default": KernelQuantileRegressor(),
         "cross-validated": KernelQuantileRegressorCV(cv=folds),
         "σ = 0.25, 100 levels": KernelQuantileRegressor(gaussian, measure=GaussLegendre(100)),
+        "the same, 100 frequencies": KernelQuantileRegressor(
+            gaussian, measure=GaussLegendre(100), approximation=RandomFourier(100, random_state=0)
+        ),
         "σ = 0.25, five levels": KernelQuantileRegressor(gaussian, measure=Points(LEVELS)),
     }
 
 
 #: published loss and seconds, beside the model which resembles the method most
-PAPER = {"σ = 0.25, 100 levels": ("0.818", "30 (GPU)"), "σ = 0.25, five levels": ("0.817", "1330")}
+PAPER = {"the same, 100 frequencies": ("0.818", "30 (GPU)"), "σ = 0.25, five levels": ("0.817", "1330")}
 
 
 def total_pinball(y: np.ndarray, quantiles: np.ndarray) -> float:

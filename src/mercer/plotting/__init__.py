@@ -17,6 +17,7 @@ from mercer.plotting.predicted_curves import CurvesDisplay
 from mercer.plotting.profiles import RobustnessProfileDisplay, SparsityProfileDisplay
 from mercer.plotting.quantile_fan import QuantileFanDisplay
 from mercer.plotting.relevance import RelevanceDisplay
+from mercer.plotting.scaling import ScalingDisplay
 from mercer.plotting.theta_property import ThetaPropertyDisplay
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "QuantileFanDisplay",
     "RelevanceDisplay",
     "RobustnessProfileDisplay",
+    "ScalingDisplay",
     "SparsityProfileDisplay",
     "TaskGraphDisplay",
     "ThetaPropertyDisplay",
