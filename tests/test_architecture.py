@@ -31,7 +31,7 @@ TIERS = {
         ),
     ],
     "solving": ["problems", "solvers"],
-    "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
+    "learning": ["stages", "preprocessing", "forests", "estimators", "model_selection", "guarantees", "__init__"],
     "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
 }
 ORDER = list(TIERS)
