@@ -13,6 +13,7 @@ from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.multi_task import MultiTaskRegressor
 from mercer.estimators.object_space import CandidateLists, EncodedCandidates
+from mercer.estimators.one_class_forest import OneClassForest
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
@@ -36,6 +37,7 @@ __all__ = [
     "LearnedMatrix",
     "LevelSetDetector",
     "MultiTaskRegressor",
+    "OneClassForest",
     "SemiSupervisedRegressor",
     "SimplexClassifier",
     "VectorAutoRegressor",

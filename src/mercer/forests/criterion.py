@@ -1,8 +1,6 @@
-"""The adaptive one-class criterion: which of two cells would hold the outliers, had there been any?"""
+"""The adaptive one-class criterion: a good split would part the rows from outliers, had there been any."""
 
 from __future__ import annotations
-
-import numpy as np
 
 __all__ = ["parent_impurity", "split_impurity"]
 
@@ -27,8 +25,8 @@ def split_impurity(n_left, n_right, left_share, right_share, gamma: float):
         n_L γnλ_L/(n_L + γnλ_L) + n_R γnλ_R/(n_R + γnλ_R)
 
     (Brault 2017, App. D), which is at most what it was before, and 0 if inliers and outliers were separated. γ is the
-    same in all cells: this is what makes the criterion adaptive, as outliers that are imagined once, in the whole space,
-    would soon be too few to matter.
+    same in all cells: this is what makes the criterion adaptive, as outliers that are imagined once, in the whole
+    space, would soon be too few to matter.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def ranked(X: np.ndarray) -> list[Column]:
 class Tree(NamedTuple):
     """Nodes of one tree, level by level; a leaf is its own child, with the threshold infinity.
 
-    Rows with ``x[column] <= threshold`` go to the node ``child``, the others to the one after it. ``count`` are rows of
+    Rows with ``x[column] <= threshold`` go to the node ``child``, the others to the one after it. ``size`` are rows of
     the sample, ``volume`` the logarithm of the share of the box of the sample, ``decrease`` of the impurity.
     """
 
@@ -45,7 +45,7 @@ class Tree(NamedTuple):
     threshold: np.ndarray
     child: np.ndarray
     depth: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
     volume: np.ndarray
     decrease: np.ndarray
 
@@ -57,7 +57,7 @@ class Frontier(NamedTuple):
     rows: np.ndarray
     node: np.ndarray
     #: (m,) rows of each node
-    count: np.ndarray
+    size: np.ndarray
     #: (m, p) ends of the cells in the p columns of the tree
     low: np.ndarray
     high: np.ndarray
@@ -71,7 +71,7 @@ class Frontier(NamedTuple):
         return Frontier(
             self.rows[kept],
             number[self.node[kept]],
-            *(values[chosen] for values in (self.count, self.low, self.high, self.place)),
+            *(values[chosen] for values in (self.size, self.low, self.high, self.place)),
         )
 
 
@@ -96,7 +96,7 @@ class Sampled:
         self.values = np.concatenate([column.values for column in columns])
         sizes = [len(column.values) for column in columns]
         self.start = np.cumsum([0, *sizes[:-1]])
-        self.size = max(sizes)
+        self.n_values = max(sizes)
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the least box that holds the rows, two arrays of shape (1, p)."""
@@ -134,25 +134,25 @@ def grow(
     sample = Sampled([columns[k] for k in chosen], rows)
     n = len(rows)
     frontier = Frontier(np.arange(n), np.zeros(n, int), np.array([n]), *sample.box(), np.zeros(1, int))
-    levels = [_leaves(np.zeros(1, int), 0, frontier.count, np.zeros(1))]
-    size = 1
+    levels = [_leaves(np.zeros(1, int), 0, frontier.size, np.zeros(1))]
+    n_nodes = 1
     for depth in range(1, max_depth + 1):
-        frontier = frontier.part(frontier.count > 1)
-        if not len(frontier.count):
+        frontier = frontier.part(frontier.size > 1)
+        if not len(frontier.size):
             break
         best = _best_splits(sample, frontier, n_candidates, gamma, rng)
         if not len(best.node):
             break
         above = levels[-1]
-        at = frontier.place[best.node] - (size - len(above.count))
+        at = frontier.place[best.node] - (n_nodes - len(above.size))
         above.column[at], above.threshold[at] = chosen[best.column], best.threshold
-        above.child[at] = size + 2 * np.arange(len(at))
-        above.decrease[at] = parent_impurity(frontier.count[best.node], gamma) - best.impurity
-        frontier = _children(sample, frontier, best, size)
+        above.child[at] = n_nodes + 2 * np.arange(len(at))
+        above.decrease[at] = parent_impurity(frontier.size[best.node], gamma) - best.impurity
+        frontier = _children(sample, frontier, best, n_nodes)
         shares = np.column_stack([best.left_share, best.right_share])
         volume = (above.volume[at][:, None] + np.log(np.maximum(shares, SMALLEST_SHARE))).ravel()
-        levels.append(_leaves(frontier.place, depth, frontier.count, volume))
-        size += len(frontier.count)
+        levels.append(_leaves(frontier.place, depth, frontier.size, volume))
+        n_nodes += len(frontier.size)
     return Tree(*map(np.concatenate, zip(*levels, strict=True)))
 
 
@@ -203,7 +203,7 @@ def _thresholds(sample: Sampled, frontier: Frontier, candidates: np.ndarray, gam
     each of their rows, which is far quicker than to look them up.
     """
     m, n_slots = candidates.shape
-    column, count = candidates.ravel(), np.repeat(frontier.count, n_slots)
+    column, count = candidates.ravel(), np.repeat(frontier.size, n_slots)
     at = np.repeat(np.arange(m) * frontier.low.shape[1], n_slots) + column
     low, high = frontier.low.take(at), frontier.high.take(at)
     keys, shift = _sorted_keys(sample, frontier, candidates)
@@ -218,7 +218,7 @@ def _thresholds(sample: Sampled, frontier: Frontier, candidates: np.ndarray, gam
         impurity = split_impurity(n_left, n_right, left, right, gamma)
     impurity[:-1][keys[1:] == keys[:-1]] = np.inf
     impurity[ends - 1] = np.inf  # nothing is right of the last one
-    best = _least(impurity, frontier.count * n_slots)
+    best = _least(impurity, frontier.size * n_slots)
     best = best[np.isfinite(impurity[best])]
     its = np.searchsorted(ends, best, side="right")
     return Splits(
@@ -235,8 +235,8 @@ def _thresholds(sample: Sampled, frontier: Frontier, candidates: np.ndarray, gam
 
 def _sorted_keys(sample: Sampled, frontier: Frontier, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return group·size + rank for all rows in all groups, in order, and group·size for all groups."""
-    fits = candidates.size * sample.size <= np.iinfo(np.int32).max
-    shift = np.arange(candidates.size, dtype=np.int32 if fits else np.int64) * sample.size
+    fits = candidates.size * sample.n_values <= np.iinfo(np.int32).max
+    shift = np.arange(candidates.size, dtype=np.int32 if fits else np.int64) * sample.n_values
     at = (candidates * sample.ranks.shape[1]).take(frontier.node, axis=0) + frontier.rows[:, None]
     keys = sample.ranks.take(at) + shift.reshape(candidates.shape).take(frontier.node, axis=0)
     return np.sort(keys, axis=None), shift
@@ -250,15 +250,15 @@ def _between(values: np.ndarray) -> np.ndarray:
 
 
 def _least(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return where the least value of each of the parts stands, the first of equals; ``sizes`` are those of the parts."""
+    """Return where the least value of each part stands, the first of equals; parts have these sizes."""
     starts = np.cumsum(sizes) - sizes
     where = np.flatnonzero(values == np.repeat(np.minimum.reduceat(values, starts), sizes))
     return where[np.searchsorted(where, starts)]
 
 
-def _children(sample: Sampled, frontier: Frontier, best: Splits, size: int) -> Frontier:
-    """Return the two children of each node that is split, left ones first, at the places from ``size`` on."""
-    split = np.zeros(len(frontier.count), bool)
+def _children(sample: Sampled, frontier: Frontier, best: Splits, first: int) -> Frontier:
+    """Return the two children of each node that is split, left ones first, at the places from ``first`` on."""
+    split = np.zeros(len(frontier.size), bool)
     split[best.node] = True
     parents = frontier if np.all(split) else frontier.part(split)
     m = len(best.node)
@@ -266,5 +266,5 @@ def _children(sample: Sampled, frontier: Frontier, best: Splits, size: int) -> F
     low, high = (np.repeat(ends, 2, axis=0) for ends in (parents.low, parents.high))
     high[2 * np.arange(m), best.column] = best.threshold
     low[2 * np.arange(m) + 1, best.column] = best.threshold
-    count = np.column_stack([best.n_left, parents.count - best.n_left]).ravel()
-    return Frontier(parents.rows, 2 * parents.node + right, count, low, high, size + np.arange(2 * m))
+    count = np.column_stack([best.n_left, parents.size - best.n_left]).ravel()
+    return Frontier(parents.rows, 2 * parents.node + right, count, low, high, first + np.arange(2 * m))

@@ -1,12 +1,14 @@
-"""A forest as flat arrays: the leaves of new rows, and what they say."""
+"""A forest as flat arrays: the leaves of new rows, and what is known of these."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
 from scipy.special import digamma
+from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._state import Stateful
 from mercer.forests.growth import Tree
@@ -21,9 +23,9 @@ ROWS_TOGETHER = 4096
 class Trees(Stateful):
     """The nodes of several trees behind each other; what was learned of each node is an array over all of them.
 
-    ``roots`` are the places of the first nodes. A row with ``x[column] <= threshold`` goes to the node ``child``, else to
-    the one after it; a leaf is its own child. ``depth`` counts splits above a node, ``count`` the rows of its tree in
-    it, and ``volume`` is the logarithm of the share of its cell in the box of these rows. ``decrease`` is how much less
+    ``roots`` are the places of the first nodes. A row with ``x[column] <= threshold`` goes to the node ``child``, any
+    other to the one after it; a leaf is its own child. ``depth`` counts splits above a node, ``size`` the rows of its
+    tree in it, and ``volume`` is the logarithm of the share of its cell in the box of these rows. ``decrease`` is how much less
     impure its children are. All trees are made of ``n_rows`` rows and reach ``max_depth`` at most.
     """
 
@@ -32,7 +34,7 @@ class Trees(Stateful):
     threshold: np.ndarray
     child: np.ndarray
     depth: np.ndarray
-    count: np.ndarray
+    size: np.ndarray
     volume: np.ndarray
     decrease: np.ndarray
     n_rows: int
@@ -40,11 +42,11 @@ class Trees(Stateful):
     @classmethod
     def of(cls, trees: list[Tree]) -> Self:
         """Return the forest of some trees, all of the same number of rows."""
-        sizes = [len(tree.count) for tree in trees]
+        sizes = [len(tree.size) for tree in trees]
         roots = np.cumsum([0, *sizes[:-1]])
-        column, threshold, child, depth, count, volume, decrease = map(np.concatenate, zip(*trees, strict=True))
+        column, threshold, child, depth, size, volume, decrease = map(np.concatenate, zip(*trees, strict=True))
         child = child + np.repeat(roots, sizes)
-        return cls(roots, column, threshold, child, depth, count, volume, decrease, int(trees[0].count[0]))
+        return cls(roots, column, threshold, child, depth, size, volume, decrease, int(trees[0].size[0]))
 
     @property
     def leaf(self) -> np.ndarray:
@@ -56,37 +58,51 @@ class Trees(Stateful):
         total = np.bincount(self.column, weights=self.decrease, minlength=n_columns)
         return total / (total.sum() or 1.0)
 
-    def leaves(self, X: np.ndarray, root: int) -> np.ndarray:
-        """Return the leaf of each row of X, (n, d), in the tree of a root."""
-        rows, node = X.ravel(), np.full(len(X), root)
-        first = np.arange(len(X)) * X.shape[1]
-        for _ in range(self._height):
-            right = rows.take(first + self.column.take(node)) > self.threshold.take(node)
-            node = self.child.take(node) + right
-        return node
+    def leaves(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield, tree by tree, the leaf of each row of X, (n, d)."""
+        rows, first = X.ravel(), np.arange(len(X)) * X.shape[1]
+        ends = [*self.roots[1:], len(self.depth)]
+        for root, end in zip(self.roots, ends, strict=True):
+            node = np.full(len(X), root)
+            for _ in range(self.depth[end - 1]):  # the last node is one of the deepest
+                right = rows.take(first + self.column.take(node)) > self.threshold.take(node)
+                node = self.child.take(node) + right
+            yield node
 
-    @property
-    def _height(self) -> int:
-        return int(self.depth.max())
+    def mean(self, values: np.ndarray, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Return the mean over trees of the values (n_nodes,) of the leaves of each row of X, shape (n,)."""
 
-    def mean(self, values: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Return the mean over trees of the values (n_nodes, k) of the leaves of each row of X, shape (n, k)."""
-        means = [self._mean(values, X[k : k + ROWS_TOGETHER]) for k in range(0, len(X), ROWS_TOGETHER)]
-        return np.concatenate(means)
+        def means(rows: np.ndarray) -> np.ndarray:
+            total = np.zeros(len(rows))
+            for leaf in self.leaves(rows):
+                total += values.take(leaf)
+            return total / len(self.roots)
 
-    def _mean(self, values: np.ndarray, X: np.ndarray) -> np.ndarray:
-        total = np.zeros((len(X), values.shape[1]))
-        rows = np.ascontiguousarray(X)
-        for root in self.roots:
-            total += values.take(self.leaves(rows, int(root)), axis=0)
-        return total / len(self.roots)
+        return _by_blocks(means, X, n_jobs)
+
+    def log_mean(self, logarithms: np.ndarray, X: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """Return log of the mean over trees of exp of values (n_nodes,) of the leaves of each row of X, shape (n,)."""
+
+        def means(rows: np.ndarray) -> np.ndarray:
+            total = np.full(len(rows), -np.inf)
+            for leaf in self.leaves(rows):
+                total = np.logaddexp(total, logarithms.take(leaf))
+            return total - np.log(len(self.roots))
+
+        return _by_blocks(means, X, n_jobs)
 
     def path_lengths(self) -> np.ndarray:
-        """Return, for each node, its depth and the mean depth of an isolation tree of its rows, in units of that of all.
+        """Return depth + c(size) of each node, in units of c of all rows of a tree.
 
-        Its mean over trees is −log₂ of the score of isolation forests.
+        c is :func:`average_path_length`. Its mean over trees is −log₂ of the score of isolation forests.
         """
-        return (self.depth + average_path_length(self.count)) / average_path_length(np.array([self.n_rows]))
+        return (self.depth + average_path_length(self.size)) / average_path_length(np.array([self.n_rows]))
+
+
+def _by_blocks(means: Callable[[np.ndarray], np.ndarray], X: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Return a number for each row of X, from blocks of rows, in threads."""
+    blocks = (np.ascontiguousarray(X[k : k + ROWS_TOGETHER]) for k in range(0, len(X), ROWS_TOGETHER))
+    return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(means)(block) for block in blocks))
 
 
 def average_path_length(n: np.ndarray) -> np.ndarray:
