@@ -38,7 +38,7 @@ class Tree(NamedTuple):
     """Nodes of one tree, level by level; a leaf is its own child, with the threshold infinity.
 
     Rows with ``x[column] <= threshold`` go to the node ``child``, the others to the one after it. ``size`` are rows of
-    the sample, ``volume`` the logarithm of the share of the box of the sample, ``decrease`` of the impurity.
+    the sample, ``volume`` the logarithm of the share of the box of all rows of the data, ``decrease`` of the impurity.
     """
 
     column: np.ndarray
@@ -99,9 +99,9 @@ class Sampled:
         self.n_values = max(sizes)
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least box that holds the rows, two arrays of shape (1, p)."""
-        ends = self.ranks.min(axis=1), self.ranks.max(axis=1)
-        return self.values[self.start + ends[0]][None], self.values[self.start + ends[1]][None]
+        """Return the least box that holds all rows of the data, two arrays of shape (1, p)."""
+        ends = np.append(self.start[1:], len(self.values)) - 1
+        return self.values[self.start][None], self.values[ends][None]
 
 
 def grow(

@@ -25,8 +25,8 @@ class Trees(Stateful):
 
     ``roots`` are the places of the first nodes. A row with ``x[column] <= threshold`` goes to the node ``child``, any
     other to the one after it; a leaf is its own child. ``depth`` counts splits above a node, ``size`` the rows of its
-    tree in it, and ``volume`` is the logarithm of the share of its cell in the box of these rows. ``decrease`` is how much less
-    impure its children are. All trees are made of ``n_rows`` rows and reach ``max_depth`` at most.
+    tree in it, and ``volume`` is the logarithm of the share of its cell in the box of all data. ``decrease`` is
+    how much less impure its children are. All trees are made of ``n_rows`` rows.
     """
 
     roots: np.ndarray
