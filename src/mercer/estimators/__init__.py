@@ -15,6 +15,7 @@ from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.multi_task import MultiTaskRegressor
 from mercer.estimators.object_space import CandidateLists, EncodedCandidates
+from mercer.estimators.one_class_forest import OneClassForest
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
@@ -40,6 +41,7 @@ __all__ = [
     "LearnedMatrix",
     "LevelSetDetector",
     "MultiTaskRegressor",
+    "OneClassForest",
     "SemiSupervisedRegressor",
     "SimplexClassifier",
     "VectorAutoRegressor",
