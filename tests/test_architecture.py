@@ -31,10 +31,8 @@ TIERS = {
         ),
     ],
     "solving": ["problems", "solvers"],
-    "learning": ["stages", "preprocessing", "estimators", "model_selection", "guarantees", "__init__"],
-    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop", "explorer"],
     "learning": ["stages", "preprocessing", "forests", "estimators", "model_selection", "guarantees", "__init__"],
-    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop"],
+    "edges": ["plotting", "datasets", "testing", "io", "cli", "interop", "explorer"],
 }
 ORDER = list(TIERS)
 TIER_OF = {part: tier for tier, parts in TIERS.items() for part in parts}

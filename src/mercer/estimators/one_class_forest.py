@@ -7,13 +7,14 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import OutlierMixin
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.estimators.infinite_task import as_generator
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import is_foreign, validate_inputs, validate_rows
 from mercer.exceptions import DataError, parameter_error
 from mercer.forests import Trees, grow, ranked
@@ -29,7 +30,7 @@ COLUMN_SHARE, LEAST_COLUMNS = 0.5, 5
 SCORES = {"depth": -0.5, "density": 0.0, "ratio": 0.0}
 
 
-class OneClassForest(OutlierMixin, BaseEstimator):
+class OneClassForest(OutlierMixin, SummarisedEstimator):
     """Random forest for outliers, with trees that split where rows are dense on one side and rare on the other.
 
     Each node of n rows is split by the column and the threshold that minimise
@@ -92,7 +93,8 @@ class OneClassForest(OutlierMixin, BaseEstimator):
     -----
     Cells of a node end where its ancestors were split, and at the box of all rows, beyond which all space belongs to
     the cells at the border: a row that is far outside in one column is as normal as the rows at that end of it, where
-    :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion does not fade in deep trees and many columns.
+    :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion does not fade
+    in deep trees and many columns.
     There is no certificate: trees are grown greedily.
 
     Training takes about the time of sorting the rows of each tree once per level and candidate.
