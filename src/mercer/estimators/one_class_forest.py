@@ -92,8 +92,8 @@ class OneClassForest(OutlierMixin, BaseEstimator):
     -----
     Cells of a node end where its ancestors were split, and at the box of all rows, beyond which all space belongs to
     the cells at the border: a row that is far outside in one column is as normal as the rows at that end of it, where
-    :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion does not fade in deep trees and many columns.
-    There is no certificate: trees are grown greedily.
+    :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion
+    does not fade in deep trees and many columns. There is no certificate: trees are grown greedily.
 
     Training takes about the time of sorting the rows of each tree once per level and candidate.
 
