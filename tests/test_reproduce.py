@@ -183,14 +183,14 @@ def test_pinball_of_five_levels_is_a_sum(script):
 
 def test_one_class_forests_have_few_anomalies(script):
     module = script("one_class_forests")
-    X = np.random.default_rng(0).normal(3.0, 2.0, size=(150, 2))
-    X[100:] += 50
-    rows, odd = module.few_anomalies(X, np.arange(150) >= 100, np.random.default_rng(1))
-    assert (len(rows), odd.sum()) == (110, 10)
+    X = np.random.default_rng(0).normal(3.0, 2.0, size=(600, 2))
+    X[400:] += 50
+    rows, odd = module.few_anomalies(X, np.arange(600) >= 400, np.random.default_rng(1))
+    assert (len(rows), odd.sum()) == (440, 40)
     assert rows.mean(axis=0) == pytest.approx(0)
     assert rows.std(axis=0) == pytest.approx(1)
     assert rows[odd, 0].min() > rows[~odd, 0].max()
     assert set(module.PUBLISHED) == set(module.FILES)
-    found = module.areas("pima", X, np.arange(150) >= 100, 0)
+    found = module.areas("pima", X, np.arange(600) >= 400, 0)
     assert set(found) == set(module.DETECTORS)
     assert found["OneClassForest"][0] > 0.9

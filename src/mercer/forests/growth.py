@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.forests.criterion import parent_impurity, split_impurity
 
-__all__ = ["Column", "Tree", "grow", "ranked"]
+__all__ = ["Columns", "Tree", "grow", "ranked"]
 
 #: the least share of a cell: one whose ends are neighbouring numbers still has a volume
 SMALLEST_SHARE = 1e-300
@@ -21,17 +21,21 @@ SMALLEST_SHARE = 1e-300
 NUMBERS_TOGETHER = 16384
 
 
-class Column(NamedTuple):
-    """A column of the data: its sorted distinct values, and the place of each row among them."""
+class Columns(NamedTuple):
+    """The columns of the data by ranks."""
 
+    #: sorted distinct values of all columns behind each other, and where those of each begin and end, (d + 1,)
     values: np.ndarray
+    ends: np.ndarray
+    #: (d, n) the place of each row among the values of each column
     ranks: np.ndarray
 
 
-def ranked(X: np.ndarray) -> list[Column]:
+def ranked(X: np.ndarray) -> Columns:
     """Return the columns of X, (n, d), by ranks."""
-    pairs = (np.unique(column, return_inverse=True) for column in X.T)
-    return [Column(values, ranks.astype(np.int32)) for values, ranks in pairs]
+    values, ranks = zip(*(np.unique(column, return_inverse=True) for column in X.T), strict=True)
+    ends = np.cumsum([0, *map(len, values)])
+    return Columns(np.concatenate(values), ends, np.stack(ranks).astype(np.int32))
 
 
 class Tree(NamedTuple):
@@ -89,23 +93,21 @@ class Splits(NamedTuple):
 
 
 class Sampled:
-    """The rows and columns that a tree sees, as one table of ranks (p, n) and one of values behind each other."""
+    """The rows and columns that a tree sees: ranks (p, n), and values with the place where those of a column begin."""
 
-    def __init__(self, columns: list[Column], rows: np.ndarray) -> None:
-        self.ranks = np.stack([column.ranks[rows] for column in columns])
-        self.values = np.concatenate([column.values for column in columns])
-        sizes = [len(column.values) for column in columns]
-        self.start = np.cumsum([0, *sizes[:-1]])
-        self.n_values = max(sizes)
+    def __init__(self, columns: Columns, rows: np.ndarray, chosen: np.ndarray) -> None:
+        self.ranks = columns.ranks[chosen].take(rows, axis=1)
+        self.values = columns.values
+        self.start, self.end = columns.ends[chosen], columns.ends[chosen + 1]
+        self.n_values = int(np.max(self.end - self.start))
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the least box that holds all rows of the data, two arrays of shape (1, p)."""
-        ends = np.append(self.start[1:], len(self.values)) - 1
-        return self.values[self.start][None], self.values[ends][None]
+        return self.values[self.start][None], self.values[self.end - 1][None]
 
 
 def grow(
-    columns: list[Column],
+    columns: Columns,
     rows: np.ndarray,
     chosen: np.ndarray,
     *,
@@ -118,7 +120,7 @@ def grow(
 
     Parameters
     ----------
-    columns : list of Column
+    columns : Columns
         All columns of the data.
     rows, chosen : array of int
         Rows that the tree is made of, and columns that it may split.
@@ -131,7 +133,7 @@ def grow(
     rng : Generator
         Draws the candidates.
     """
-    sample = Sampled([columns[k] for k in chosen], rows)
+    sample = Sampled(columns, rows, chosen)
     n = len(rows)
     frontier = Frontier(np.arange(n), np.zeros(n, int), np.array([n]), *sample.box(), np.zeros(1, int))
     levels = [_leaves(np.zeros(1, int), 0, frontier.size, np.zeros(1))]
