@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint fuzz fuzz-files bench bench-rivals bench-curves clean
+.PHONY: demo test test-all lint fuzz fuzz-files bench bench-rivals bench-curves clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -39,6 +39,9 @@ lint: $(VENV)/.dev
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+# what CI runs, and the campaigns that take their time
+test-all: test fuzz fuzz-files
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzz --minutes $(MINUTES)

@@ -80,6 +80,15 @@ def test_features_and_kernel_are_one(script):
     assert "explicit" not in module.compare(0.3, 0.0)
 
 
+def test_a_graph_helps_where_few_rows_have_labels(script):
+    module = script("semi_supervised")
+    X, label = module.moons(0)
+    found = module.errors(X, label, 3, 0)
+    assert found["graph"] < found["no graph"]
+    known = module.labelled(label, 3, 0)
+    assert np.bincount(label[known]).tolist() == [3, 3]
+
+
 def test_made_field_is_a_gradient(script):
     """A curl-free model finds nearly all of it, one without sources does not."""
     module = script("structured_outputs")

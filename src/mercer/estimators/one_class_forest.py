@@ -96,8 +96,6 @@ class OneClassForest(OutlierMixin, SummarisedEstimator):
     :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion does not fade
     in deep trees and many columns.
     There is no certificate: trees are grown greedily.
-    :class:`LevelSetDetector` has scores that go on falling. γ is that of each node, so that the criterion
-    does not fade in deep trees and many columns. There is no certificate: trees are grown greedily.
 
     Training takes about the time of sorting the rows of each tree once per level and candidate.
 
