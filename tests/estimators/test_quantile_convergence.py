@@ -84,7 +84,7 @@ def test_solvers_of_a_smoothed_loss():
 
 
 def test_every_solver_name_is_tested():
-    assert set(SOLVERS) == {*PINBALL_SOLVERS, "lbfgs", "closed_form", "factored_admm"}  # the last two: other losses
+    assert set(SOLVERS) == {*PINBALL_SOLVERS, "lbfgs", "closed_form", "factored_admm", "preconditioned_cg"}
 
 
 @pytest.mark.parametrize("loss", ["square", "huber", Huber(0.5, "pointwise")])
