@@ -31,8 +31,16 @@ HOLES = np.where(np.random.default_rng(1).random(CURVES.shape) < 0.4, np.nan, CU
 SMALL_TOL = 1e-10
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Python's own handler, also where these tests run in the background of a shell, which ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
-def press(monkeypatch):
+def press(monkeypatch, ctrl_c_is_heard):
     """Return a function: Ctrl-C at the given askings of the monitor, counted from 1."""
     original = Monitor.must_stop
 
