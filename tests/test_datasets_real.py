@@ -14,7 +14,6 @@ from mercer.exceptions import DataError, ParameterError
 
 def test_engel_has_the_published_slope_and_his_law():
     engel = load_engel()
-    order = np.argsort(engel.income)
     slope, intercept = np.polyfit(engel.income, engel.food, 1)
     assert (slope, intercept) == pytest.approx((0.485, 147.5), abs=0.2)  # published least squares
     share = (engel.food / engel.income)[np.argsort(engel.income)]
