@@ -14,25 +14,23 @@ class Certificate:
     """Primal and dual value of a pair of points; the optimum lies between them, up to rounding.
 
     ``relative_gap`` = gap / max(|primal| − doubt, |dual| − doubt, 1e-6·reference), where the reference is the objective
-    of the intercept-only model. ``rounding`` bounds what rounding errors have changed in the difference of the two
-    values and ``doubt`` what they have in the values themselves (:class:`~mercer.problems.Rounding`); both contain what
-    a reduced kernel leaves out (:func:`~mercer.problems.left_out`). The former is a part of the gap, and the latter is
-    taken off its unit, so that the gap is not reported too small. ``prediction`` is h_A at the data, without
-    the intercept.
+    of the intercept-only model. ``doubt`` bounds what rounding errors have changed in the two values
+    (:class:`~mercer.problems.Rounding`) and what a reduced kernel leaves out (:func:`~mercer.problems.left_out`). It is
+    a part of the gap, so that the primal value as it was computed is no further from the optimum than the gap says, and
+    is taken off the unit of the relative one. ``prediction`` is h_A at the data, without the intercept.
     """
 
     primal: float
     dual: float
     reference: float
     intercept: Any = None
-    rounding: float = 0.0
     doubt: float = 0.0
     prediction: Any = None
 
     @property
     def gap(self) -> float:
-        """The absolute duality gap, ≥ 0, with the rounding of its own computation."""
-        return self._visible + self.rounding
+        """The absolute duality gap, ≥ 0, with the rounding of its two values."""
+        return self._visible + self.doubt
 
     @property
     def relative_gap(self) -> float:
@@ -41,7 +39,7 @@ class Certificate:
 
     @property
     def visible_gap(self) -> float:
-        """The relative gap without its rounding: what an algorithm can still make smaller."""
+        """The relative gap without that doubt: what an algorithm can still make smaller."""
         return self._relative(self._visible, 0.0)
 
     @property
