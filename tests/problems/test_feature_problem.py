@@ -56,7 +56,7 @@ def test_the_certificate_is_that_of_the_dual_problem(loss, intercept, weight, ta
     for name in ("primal", "dual", "reference", "gap"):
         accuracy = 1e-5 if rough and name != "dual" else 1e-10
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=accuracy), name
-    assert ours.doubt == pytest.approx(theirs.doubt, rel=0.05)  # ties at kinks
+    assert ours.rounding == pytest.approx(theirs.rounding, rel=0.05)  # ties at kinks
     assert parts.unit == pytest.approx(whole.unit, rel=0.05)  # the intercept may be elsewhere in an interval
 
 

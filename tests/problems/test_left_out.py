@@ -57,7 +57,7 @@ def test_nothing_left_out_costs_nothing(seed):
     problem, _, A = random_case(seed)
     bound = left_out(problem, problem.gram.spectral(), A)
     exact = problem.certificate(A)
-    assert bound <= 1e-8 * max(abs(exact.primal), abs(exact.dual), exact.gap) + 1e-10 * problem.null_model[0]
+    assert bound.of_gap <= 1e-8 * max(abs(exact.primal), abs(exact.dual), exact.gap) + 1e-10 * problem.null_model[0]
 
 
 def test_no_bound_without_a_box():

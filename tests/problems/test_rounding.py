@@ -76,17 +76,17 @@ def test_rounding_of_an_ordinary_fit_is_far_below_its_gap():
     result = ADMM(tol=1e-6).solve(cancelling_problem(1e8))
     assert result.converged
     certificate = cancelling_problem(1e8).certificate(result.coef)
-    assert certificate.doubt < 1e-8 * certificate.primal
+    assert certificate.rounding < 1e-8 * certificate.primal
 
 
 def test_gap_and_what_can_be_seen_of_it():
-    certificate = Certificate(2.0, 1.5, 1.0, doubt=0.5)
-    assert certificate.gap == 1.0
-    assert certificate.relative_gap == pytest.approx(1 / 1.5)
+    certificate = Certificate(2.0, 1.5, 1.0, rounding=0.25, doubt=0.5)
+    assert certificate.gap == pytest.approx(1.0, rel=1e-4)
+    assert certificate.relative_gap == pytest.approx(1 / 1.5, rel=1e-4)
     assert certificate.visible_gap == 0.25
-    assert Certificate(1.0, 1.0, 1.0, doubt=1e-9).gap == 1e-9
-    assert Certificate(0.0, 0.0, 0.0, doubt=1e-10).relative_gap == np.inf
-    assert Certificate(1 + 1e-9, 1.0, 1.0, doubt=1e8).visible_gap == pytest.approx(1e-9)
+    assert Certificate(1.0, 1.0, 1.0, rounding=1e-9, doubt=1e-6).gap == 1e-9  # six digits of the objective are right
+    assert Certificate(0.0, 0.0, 0.0, rounding=1e-10, doubt=1e-10).relative_gap == np.inf
+    assert Certificate(1 + 1e-9, 1.0, 1.0, rounding=1e8).visible_gap == pytest.approx(1e-9)
     assert Certificate(1.0, 0.9, 1.0, doubt=2.0).relative_gap == pytest.approx(2.1 / 1e-6)
 
 
@@ -169,7 +169,7 @@ def test_gradients_of_norms_turn():
         return problem.share * np.sum(loss.value(problem.Y, U, measure) + np.sum(A * U, axis=1))
 
     changed = abs(gap(U + error * np.array([1.0, -1.0])) - gap(U))
-    assert 0 < changed <= problem.rounding.doubt(A, U)
+    assert 0 < changed <= problem.rounding.bounds(A, U).of_gap
 
 
 def test_losses_without_a_gradient_have_certificates():
@@ -180,7 +180,7 @@ def test_losses_without_a_gradient_have_certificates():
     A = data.problem(Pinball()).feasible(np.random.default_rng(0).normal(size=data.Y.shape))
     plain, ungraded = (data.problem(loss).certificate(A) for loss in (Pinball(), Ungraded()))
     assert (plain.primal, plain.dual) == (ungraded.primal, ungraded.dual)
-    assert 0 < ungraded.doubt < 1e-10
+    assert 0 < ungraded.rounding < 1e-10
 
 
 def test_single_precision_has_bounds_of_its_own():

@@ -19,13 +19,13 @@ from mercer.problems.row_blocks import Block, Reading
 
 __all__ = [
     "Along",
-    "Doubt",
     "Dual",
     "Gather",
     "Predict",
     "Representers",
     "Risk",
     "RiskSlope",
+    "Roundings",
     "Shifted",
     "Shrunk",
     "Sizes",
@@ -168,8 +168,8 @@ class RiskSlope(Reading):
 
 
 @dataclass(frozen=True)
-class Doubt(Reading):
-    """The bound of what rounding does to primal and dual value."""
+class Roundings(Reading):
+    """Bounds of what rounding does to a gap and to its two values."""
 
     terms: FeatureTerms
     b: np.ndarray
@@ -178,7 +178,7 @@ class Doubt(Reading):
     def __call__(self, block: Block, state: Dual) -> tuple[Any, tuple]:
         rows = self.terms.rows(block)
         rows.sizes = state.lengths, rows.factor_sizes
-        return state, (Rounding(rows).doubt(state.A, state.H + self.b, self.total),)
+        return state, tuple(Rounding(rows).bounds(state.A, state.H + self.b, self.total))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from mercer.problems.box_sums import balancing_shift
 from mercer.problems.certificate import Certificate
 from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
-from mercer.problems.rounding import Rounding
+from mercer.problems.rounding import Rounding, RoundingBounds
 from mercer.problems.scales import Scales
 from mercer.problems.zero_sum import zero_sum
 
@@ -310,7 +310,7 @@ class DualProblem:
         primal, dual, b = self._values(A, H, b)
         if not exact:
             return Certificate(primal, dual, self.null_model[0], b)
-        return Certificate(primal, dual, self.null_model[0], b, self._doubt(A, H, b), H)
+        return Certificate(primal, dual, self.null_model[0], b, *self._rounding_of(A, H, b), H)
 
     def reduced_certificate(self, A: Any, spectral: Spectral, b: Any = None) -> Certificate | None:
         """Return a bound of the duality gap without a product with the whole kernel, from an eigenbasis of 𝐊.
@@ -318,12 +318,14 @@ class DualProblem:
         What the basis leaves out is a part of the gap, see :func:`~mercer.problems.left_out`; None where it has no
         bound. Objective and dual value are those of the kernel that the basis represents.
         """
-        doubt = left_out(self, spectral, A)
-        if doubt is None:
+        bounds = left_out(self, spectral, A)
+        if bounds is None:
             return None
         H = self.scale * spectral.synthesise(spectral.spectrum * spectral.analyse(A))
         primal, dual, b = self._values(A, H, b)
-        return Certificate(primal, dual, self.null_model[0], b, doubt + self._doubt(A, H, b), H)
+        rounding, doubt = self._rounding_of(A, H, b)
+        rounding, doubt = rounding + bounds.of_gap, doubt + bounds.of_values
+        return Certificate(primal, dual, self.null_model[0], b, rounding, doubt, H)
 
     @np.errstate(over="ignore", invalid="ignore")  # a diverging iteration has no finite gap, and is told so
     def _values(self, A: Any, H: Any, b: Any) -> tuple[float, float, Any]:
@@ -339,11 +341,11 @@ class DualProblem:
         return primal, dual, b
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _doubt(self, A: Any, H: Any, b: Any) -> float:
-        """Return what rounding may have changed in the values of a dual array."""
+    def _rounding_of(self, A: Any, H: Any, b: Any) -> RoundingBounds:
         if self.intercept is None:
-            return self.rounding.doubt(A, H)
-        return self.rounding.doubt(A, H + self.effect(b)[None, :]) + self.intercept.doubt(self, A)
+            return self.rounding.bounds(A, H)
+        bounds, own = self.rounding.bounds(A, H + self.effect(b)[None, :]), self.intercept.rounding(self, A)
+        return RoundingBounds(bounds.of_gap + own, bounds.of_values + own)
 
     # -- proxes ------------------------------------------------------------------------------------------------
 

@@ -287,8 +287,8 @@ class FeatureProblem:
             b = self._best(seen, start, NEGLIGIBLE * abs(dual) if accuracy is None else accuracy)
         b = np.zeros(len(self.measure)) if b is None else b
         primal = self._risk(seen, b) + half_norm
-        _, (doubt,) = self.blocks.map(work.Doubt(self.terms, b, float(total)), seen, features=False)
-        certificate = Certificate(primal, dual, self.null_model[0], b, float(doubt))
+        _, (of_gap, of_values) = self.blocks.map(work.Roundings(self.terms, b, float(total)), seen, features=False)
+        certificate = Certificate(primal, dual, self.null_model[0], b, float(of_gap), float(of_values))
         return FeatureView(certificate, coef, b, states)
 
     # -- the intercept -----------------------------------------------------------------------------------------

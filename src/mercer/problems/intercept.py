@@ -90,7 +90,7 @@ class Intercept:
         """Return ‖m(A)‖²/(2pn²) where there is a penalty; otherwise the constraint holds."""
         return 0.0
 
-    def doubt(self, problem: DualProblem, A: Any) -> float:
+    def rounding(self, problem: DualProblem, A: Any) -> float:
         """Return what rounding may have changed in its own part of the objectives."""
         return 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,21 @@ if TYPE_CHECKING:
     from mercer.linalg import Spectral
     from mercer.problems.dual import DualProblem
 
-__all__ = ["left_out"]
+__all__ = ["LeftOut", "left_out"]
 
 #: rounding errors of an eigenbasis, in units of ε·(number of eigenvectors)·‖𝐊‖
 ROUNDINGS_OF_A_BASIS = 16.0
 
 
-def left_out(problem: DualProblem, spectral: Spectral, A: Any) -> float | None:
-    """Bound the change of gap, primal and dual value when 𝐊̂, what an eigenbasis represents, takes the place of 𝐊.
+class LeftOut(NamedTuple):
+    """By how much the gap, and the primal and dual value themselves, may differ from those of the whole kernel."""
+
+    of_gap: float
+    of_values: float
+
+
+def left_out(problem: DualProblem, spectral: Spectral, A: Any) -> LeftOut | None:
+    """Bound the change of a certificate when 𝐊̂, what an eigenbasis represents, takes the place of 𝐊.
 
     Let 0 ⪯ 𝐊 − 𝐊̂ ⪯ δ in the geometry ω of the weights, and ĥ = 𝐊̂A/(λn), h = 𝐊A/(λn) the predictions of a feasible
     dual array A with a box lower ≤ a ≤ upper. Then ‖h − ĥ‖_ω ≤ δ‖A‖_ω/(λn). The gap is the mean over n of the
@@ -48,7 +55,7 @@ def left_out(problem: DualProblem, spectral: Spectral, A: Any) -> float | None:
 
     Returns
     -------
-    float or None
+    LeftOut or None
         None where the box is not bounded, or there is none.
     """
     box = problem.box
@@ -66,4 +73,4 @@ def left_out(problem: DualProblem, spectral: Spectral, A: Any) -> float | None:
     steepest = np.maximum(-lower, upper)
     of_gap = math.sqrt(problem.inner(reach, reach)) * change
     of_values = (math.sqrt(problem.inner(steepest, steepest)) + size / 2) * change
-    return problem.share * max(of_gap, of_values)
+    return LeftOut(problem.share * of_gap, problem.share * of_values)

@@ -95,7 +95,7 @@ class PenalisedOffsets(Intercept):
         moment = self.moment(problem, A)
         return problem.share**2 / (2 * self.penalty) * float(moment @ moment)
 
-    def doubt(self, problem: DualProblem, A: Any) -> float:
+    def rounding(self, problem: DualProblem, A: Any) -> float:
         """Return what rounding K_b, and the sums of A, may have changed in (1/2α) vᵀK_b v = (1/2αn²) |K^½u|².
 
         Here u = η^½ ∘ (Σ_i s_i a_i − τ) and K = η^½K_bη^½. Where K_b is nearly singular, v may be large and cost next

@@ -76,5 +76,5 @@ class PrimalProblem:
             dual_value -= float(xp.sum(off * xp.max(xp.abs(dual.cut(dual.Y - H)), axis=0)))
         b = dual.best_intercept(H_dual)
         primal = dual.risk(H_dual, b) + half_norm
-        doubt = dual.rounding.doubt(A, H_dual + b[None, :])
-        return Certificate(primal, dual_value, dual.null_model[0], b, doubt, H_dual), A
+        bounds = dual.rounding.bounds(A, H_dual + b[None, :])
+        return Certificate(primal, dual_value, dual.null_model[0], b, *bounds, H_dual), A

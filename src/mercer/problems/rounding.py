@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,19 @@ if TYPE_CHECKING:
     from mercer.problems.dual import DualProblem
     from mercer.problems.problem_rows import ProblemRows
 
-__all__ = ["Rounding"]
+__all__ = ["Rounding", "RoundingBounds"]
 
 #: roundings of an entry of a kernel, of a coefficient and of the scalings around a product, in units of the machine's ε
 ROUNDINGS_OF_AN_ENTRY = 6.0
 #: roundings of a sum of N terms in units of √N: their signs are as good as random, and BLAS sums in blocks
 ROUNDINGS_OF_A_SUM = 0.5
+
+
+class RoundingBounds(NamedTuple):
+    """By how much rounding may have changed the gap, and the primal and dual value themselves."""
+
+    of_gap: float
+    of_values: float
 
 
 class Rounding:
@@ -29,17 +36,17 @@ class Rounding:
 
         e_ij = γ r_i c_j T/(λn),     T = Σ_kl s_k w_l r_k c_l |A_kl|,     γ = ε·(6 + ½√(n + m)).
 
-    So are predictions of coefficients that were rounded when they were stored. The primal value is the sum of
-    L(h) + ½⟨a, h⟩ over n, whose slope in h is ∇L(h) + a, which vanishes at the optimum, less ½a. Hence it is wrong by
-    at most
+    So are predictions of coefficients that were rounded when they were stored. The gap is the sum of the Fenchel–Young
+    losses L(h) + L*(−a) + ⟨a, h⟩ over n, whose slope in h is ∇L(h) + a. Hence it is wrong by at most
 
-        (1/n) Σ_ij s_i w_j e_ij (max |∇L(h ± e) + a|_ij + |a|_ij),    e_ij + ε(|h + b|_ij + |y_ij|) for e_ij,
+        (1/n) Σ_ij s_i w_j e_ij max |∇L(h ± e) + a|_ij,    e_ij + ε(|h + b|_ij + |y_ij|) for e_ij,
 
-    and the dual value by less. Where ∇L is Lipschitz with a known constant ℓ, the first part is at most
-    ⟨e, |∇L(h) + a|⟩ + ℓ‖e‖², by the inequality of Cauchy and Schwarz.
+    which vanishes with e² where a = −∇L(h): near the optimum. Where ∇L is Lipschitz with a known constant ℓ, that sum
+    is at most ⟨e, |∇L(h) + a|⟩ + ℓ‖e‖², by the inequality of Cauchy and Schwarz. Primal and dual value are wrong by
+    ⟨|a|, e⟩/n and more.
 
     Where T is large next to ‖h_A‖, that is where dual variables cancel in h_A (tiny λ, huge kernel values, weights of
-    very different size), this is all that can be said of the objective in the precision at hand.
+    very different size), this is all that can be said of the gap in the precision at hand.
 
     Parameters
     ----------
@@ -65,10 +72,10 @@ class Rounding:
         r, c = self.problem.sizes
         return (self.unit * self.problem.scale * total) * r[:, None] * c[None, :]
 
-    def doubt(self, A: Any, U: Any, total: float | None = None) -> float:
-        """Return the bound for a dual array A whose model predicts U, with its intercept.
+    def bounds(self, A: Any, U: Any, total: float | None = None) -> RoundingBounds:
+        """Return the bounds for a dual array A whose model predicts U, with its intercept.
 
-        It is a sum over rows: of some of the rows it is the share of these, given T of all.
+        They are sums over rows: of some of the rows they are the share of these, given T of all.
         """
         problem = self.problem
         xp = namespace(A)
@@ -76,10 +83,11 @@ class Rounding:
         # of predictions, of adding an intercept to them and of taking them off targets, which matters at kinks
         terms, size = xp.abs(U) + xp.abs(problem.Y), xp.abs(A)
         error = self.errors(A, total) + machine_epsilon(A) * terms
-        in_predictions = float(s @ (error * (self._steepest(U, A, error) + size)) @ w)
+        in_gap = float(s @ (error * self._steepest(U, A, error)) @ w)
+        in_values = float(s @ (error * size) @ w)
         # products and sums of the three terms, each of the size of its own terms
         in_sums = ROUNDINGS_OF_AN_ENTRY * machine_epsilon(A) * float(s @ (size * terms) @ w)
-        return problem.share * (in_predictions + in_sums)
+        return RoundingBounds(problem.share * (in_gap + in_sums), problem.share * (in_gap + in_values + in_sums))
 
     def _steepest(self, U: Any, A: Any, error: Any) -> Any:
         """Return max |∇L(u ± e) + a|, for convex losses at points the largest one between u − e and u + e.

@@ -44,7 +44,7 @@ class SolverResult:
     solver : Solver
         Who solved it.
     doubt : float
-        What rounding may have changed in the objective, a part of the gap.
+        What rounding may have changed in the objective.
     prediction : array of shape (n, m) or None
         h_A at the data, without the intercept, as the certificate has it; None where nothing had to be solved.
     history : list of (n_iter, relative_gap, seconds)
