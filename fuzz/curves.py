@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.certify import Bounds, merged, rounding_floor, row_keys
+from fuzz.certify import Bounds, cancelled, merged, rounding_floor, row_keys
 from fuzz.check import Family, all_finite
 from fuzz.draw import Case, Draw
 from fuzz.exact import conjugate, kernel_matrix, long, loss_slope, loss_value, radius
@@ -151,6 +151,8 @@ def _scattered(draw: Draw, grid: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray,
 class Observations:
     """Single values of curves: of which curve and place on it they are, their weight, their group, how 𝐊 acts on them.
 
+    ``size`` are roots of the diagonal of 𝐊.
+
     A place is a point of one curve, with a value for each component; groups share an intercept.
     """
 
@@ -161,6 +163,7 @@ class Observations:
     group: np.ndarray
     s: Any
     gram: Callable[[Any], Any]
+    size: Any
 
     def by_curve(self, entries: Any) -> Any:
         """Return Σ_k e_k v_k of each curve."""
@@ -189,7 +192,7 @@ class Observations:
             sizes, weights = self.sizes(loss, entries)
             return np.sum(weights * function(loss, sizes)) / total
 
-        h = self.gram(c)
+        h, stored = self.gram(c), c
         free = model.fit_intercept and not _smooth(model)
         b = long(model.intercept_)[self.group] if free else long(0)
         primal = mean(loss_value, self.value - h - b) + lam / 2 * np.sum(c * h)
@@ -213,7 +216,8 @@ class Observations:
         slope = mean(loss_slope, self.value - h - b) * mass
         curved = isinstance(loss, (Square, Huber, EpsilonRidge))
         floor = rounding_floor(self.value, slope, mass, lam, curved=curved)
-        return Bounds(primal, dual, mean(loss_value, self.value - centre), floor)
+        null = mean(loss_value, self.value - centre)
+        return Bounds(primal, dual, null, floor, cancelled=cancelled(stored, self.size, slope, lam))
 
 
 def _sums(groups: np.ndarray, values: Any, length: int | None = None) -> Any:
@@ -271,8 +275,9 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
         full[observed] = entries
         return (K @ full @ G)[observed]
 
+    size = np.sqrt(np.outer(np.diag(K), np.diag(G)))[observed]
     place = np.unique(curve * Y.shape[1] + column // p, return_inverse=True)[1]
-    return Observations(Y[observed], curve, place, w[column], column, s, gram), c[observed]
+    return Observations(Y[observed], curve, place, w[column], column, s, gram, size), c[observed]
 
 
 def _coefficients_at_nodes(model: Any, c: Any, Y: Any, s: Any, w: Any, p: int) -> Any:
@@ -306,10 +311,11 @@ def _read_scattered(model: Any, case: Case, found: list[Finding]) -> tuple[Obser
     def gram(entries):
         return (pairs @ entries.reshape(-1, p) @ A).ravel()
 
+    size = np.sqrt(np.outer(np.diag(pairs), np.diag(A))).ravel()
     group = np.tile(np.arange(p), len(row))
     weight = np.repeat(long(weights), p)
     place = np.repeat(np.arange(len(row)), p)
-    return Observations(long(values).ravel(), np.repeat(row, p), place, weight, group, s, gram), c.ravel()
+    return Observations(long(values).ravel(), np.repeat(row, p), place, weight, group, s, gram, size), c.ravel()
 
 
 def _complete(points: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.certify import Bounds, meet_sums, merged, rounding_floor, row_keys
+from fuzz.certify import Bounds, cancelled, meet_sums, merged, rounding_floor, row_keys
 from fuzz.check import Family, all_finite
 from fuzz.draw import LARGEST, Case, Draw
 from fuzz.exact import conjugate, kernel_matrix, long, loss_slope, loss_value, slope_matrix
@@ -272,7 +272,8 @@ class StoredFit:
         slope = self.mean(loss_slope(self.loss, self.residuals(values), e.theta))
         curved = isinstance(self.loss, Expectile)
         floor = rounding_floor(e.offset, slope, self.w.sum(), self.lam, curved=curved)
-        return Bounds(primal, dual, self.null(), floor, self.predicted())
+        size = np.sqrt(np.diag(self.K)[:, None] * np.diag(self.G))
+        return Bounds(primal, dual, self.null(), floor, self.predicted(), cancelled(self.c, size, slope, self.lam))
 
     def null(self) -> Any:
         """Return the objective of the best constants, one for each node."""

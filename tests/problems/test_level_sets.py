@@ -297,3 +297,24 @@ def test_a_kernel_that_vanishes_makes_it_trivial():
     case = level_set_problem(Dense(np.zeros((5, 5))), Points([0.2, 0.7]).build())
     assert case.trivial
     assert case.certificate(case.null_array).gap == 0
+
+
+def test_what_is_not_known_of_a_nearly_singular_offset_kernel_is_a_part_of_the_gap():
+    """Sums may be far off where K_b is nearly singular: that costs next to nothing, or rounding says so."""
+    if np.finfo(np.longdouble).eps >= np.finfo(float).eps:
+        pytest.skip("no extended precision here")
+    rng = np.random.default_rng(0)
+    measure = Points(np.linspace(0.05, 0.95, 20)).build()
+    offset_gram = Gaussian(4.0)(measure.points)
+    sides = np.resize([1.0, -1.0], 12)  # equal dual variables predict 0
+    gram = Dense(1e-13 * np.outer(sides, sides))
+    case = level_set_problem(gram, measure, alpha=50.0, offset_gram=offset_gram)
+    assert isinstance(case.intercept, PenalisedOffsets)
+    null_space = np.linalg.eigh(offset_gram)[1][:, :3] @ rng.normal(size=3)
+    A = 1 + 0.1 * null_space * np.ones((12, 1))
+    certificate = case.certificate(A)
+    exact, weights = A.astype(np.longdouble), measure.weights.astype(np.longdouble)
+    v = weights * (1 - exact.mean(axis=0))
+    price = v @ Gaussian(4.0)(measure.points.astype(np.longdouble)) @ v / 100
+    assert 1e-3 * price < abs(price + certificate.dual) <= certificate.doubt  # no cost but this one
+    assert certificate.gap >= certificate.primal + price

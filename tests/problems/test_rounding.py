@@ -81,13 +81,13 @@ def test_rounding_of_an_ordinary_fit_is_far_below_its_gap():
 
 def test_gap_and_what_can_be_seen_of_it():
     certificate = Certificate(2.0, 1.5, 1.0, rounding=0.25, doubt=0.5)
-    assert certificate.gap == 0.75
-    assert certificate.relative_gap == 0.5
+    assert certificate.gap == pytest.approx(1.0, rel=1e-4)
+    assert certificate.relative_gap == pytest.approx(1 / 1.5, rel=1e-4)
     assert certificate.visible_gap == 0.25
-    assert Certificate(1.0, 1.0, 1.0, rounding=1e-9).gap == 1e-9
+    assert Certificate(1.0, 1.0, 1.0, rounding=1e-9, doubt=1e-6).gap == 1e-9  # six digits of the objective are right
     assert Certificate(0.0, 0.0, 0.0, rounding=1e-10, doubt=1e-10).relative_gap == np.inf
     assert Certificate(1 + 1e-9, 1.0, 1.0, rounding=1e8).visible_gap == pytest.approx(1e-9)
-    assert Certificate(1.0, 0.9, 1.0, doubt=2.0).relative_gap == pytest.approx(0.1 / 1e-6)
+    assert Certificate(1.0, 0.9, 1.0, doubt=2.0).relative_gap == pytest.approx(2.1 / 1e-6)
 
 
 @pytest.mark.parametrize("loss", [Pinball(), Square(), Huber(0.5), Huber(0.5, "pointwise")], ids=repr)
@@ -119,6 +119,41 @@ def test_a_model_that_rounding_made_worse_than_the_intercept_is_not_returned():
     assert not result.converged
     assert result.objective <= problem.null_model[0] * (1 + 1e-9)
     assert result.relative_gap >= problem.certificate(result.coef).visible_gap
+
+
+def test_an_objective_is_no_further_from_that_of_the_stored_coefficients_than_its_gap():
+    """A linear kernel and data far from 0: dual variables cancel in h, and so do roundings in the gap, but not in P."""
+    if np.finfo(np.longdouble).eps >= np.finfo(float).eps:
+        pytest.skip("no extended precision here")
+    rng = np.random.default_rng(0)
+    X, Y = 4e6 + rng.normal(size=(3, 4)), 1e-5 * rng.normal(size=(3, 5))
+    measure, away = Measure(np.linspace(0.1, 0.9, 5), np.full(5, 0.2)), 0.0
+    for alpha in (0.1, 1.0, 10.0):
+        gram = Decomposable(Linear(), Gaussian(1.0)).bind(measure).gram(X)
+        problem = DualProblem(gram, Square(), Y, measure, alpha)
+        result = plan("auto", problem, 1e-2).solve()
+        coef, nodes = (np.asarray(each, dtype=np.longdouble) for each in (problem.primal_coef(result.coef), X))
+        h = nodes @ nodes.T @ coef @ Gaussian(1.0)(measure.points)
+        exact = np.sum(measure.weights * (Y - h) ** 2) / 6 + alpha / 2 * np.sum(coef * h)
+        assert abs(exact - result.objective) <= result.gap
+        away = max(away, float(abs(exact - result.objective) / exact))
+    assert away > 1e-6  # by more than gaps without that
+
+
+def test_of_two_models_the_one_that_can_be_vouched_for_is_returned():
+    """A constant kernel with an intercept learns nothing, and a tiny λ lets huge coefficients cancel to rounding."""
+    rng = np.random.default_rng(0)
+    Y = 1.0 + 1e-6 * rng.normal(size=(10, 3))
+    loss, measure = EpsilonInsensitive(1e-7, geometry="norm"), Measure(np.arange(3.0), np.full(3, 1 / 3))
+    gram = Kronecker(Dense(np.ones((10, 10))), Dense(np.eye(3) + 0.5))
+    problem = DualProblem(gram, loss, Y, measure, 1e-12, fit_intercept=True)
+    result = plan(ADMM(max_iter=500), problem, 1e-4).solve()
+    coef = problem.primal_coef(result.coef)
+    h = np.ones((10, 1)) * (coef.sum(axis=0) @ (np.eye(3) + 0.5))
+    sizes = np.sqrt(np.sum((Y - h - result.intercept) ** 2, axis=1) / 3)
+    recomputed = np.mean(np.maximum(sizes - 1e-7, 0)) + problem.alpha / 2 * np.sum(coef * h)
+    assert result.objective == pytest.approx(recomputed, rel=1e-6)
+    assert result.gap <= problem.null_model[0] * (1 + 1e-6)
 
 
 def test_gradients_of_norms_turn():

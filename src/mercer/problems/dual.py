@@ -342,7 +342,10 @@ class DualProblem:
 
     @np.errstate(over="ignore", invalid="ignore")
     def _rounding_of(self, A: Any, H: Any, b: Any) -> RoundingBounds:
-        return self.rounding.bounds(A, H if self.intercept is None else H + self.effect(b)[None, :])
+        if self.intercept is None:
+            return self.rounding.bounds(A, H)
+        bounds, own = self.rounding.bounds(A, H + self.effect(b)[None, :]), self.intercept.rounding(self, A)
+        return RoundingBounds(bounds.of_gap + own, bounds.of_values + own)
 
     # -- proxes ------------------------------------------------------------------------------------------------
 

@@ -90,6 +90,10 @@ class Intercept:
         """Return ‖m(A)‖²/(2pn²) where there is a penalty; otherwise the constraint holds."""
         return 0.0
 
+    def rounding(self, problem: DualProblem, A: Any) -> float:
+        """Return what rounding may have changed in its own part of the objectives."""
+        return 0.0
+
     def multipliers(self, problem: DualProblem, spectral: Spectral, shrink: Any, rho: float) -> Callable[[Any], Any]:
         """Return rhs ↦ ν with E(Σ_i s_i·W − Cᵀ diag(1 − shrink) C)Eᵀν + ρpnν = rhs, C the coordinates of equal rows.
 

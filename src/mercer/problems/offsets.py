@@ -12,6 +12,7 @@ from mercer.exceptions import DataError, UnsupportedError
 from mercer.losses.quantiles import weighted_quantile
 from mercer.measures import Measure
 from mercer.problems.intercept import Intercept
+from mercer.problems.rounding import ROUNDINGS_OF_A_SUM, ROUNDINGS_OF_AN_ENTRY
 from mercer.problems.scales import Scales, TargetScales
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class PenalisedOffsets(Intercept):
     def __init__(self, target: np.ndarray, gram: np.ndarray, measure: Measure, penalty: float) -> None:
         root = np.sqrt(measure.weights)
         values, vectors = np.linalg.eigh(gram * root[:, None] * root[None, :])
-        kept = values > len(root) * np.finfo(float).eps * values[-1]
+        #: what rounding may have made of an eigenvalue, and the size below which one is taken for 0
+        self.blur = (len(root) + ROUNDINGS_OF_AN_ENTRY) * np.finfo(float).eps * float(values[-1])
+        kept = values > self.blur
         design = np.sqrt(values[kept])[:, None] * vectors[:, kept].T / root
         super().__init__(design=design, target=target)
         self.gram, self.values, self.penalty = gram, values[kept], penalty
@@ -91,6 +94,21 @@ class PenalisedOffsets(Intercept):
         """Return ‖m(A)‖²/(2αn²)."""
         moment = self.moment(problem, A)
         return problem.share**2 / (2 * self.penalty) * float(moment @ moment)
+
+    def rounding(self, problem: DualProblem, A: Any) -> float:
+        """Return what rounding K_b, and the sums of A, may have changed in (1/2α) vᵀK_b v = (1/2αn²) |K^½u|².
+
+        Here u = η^½ ∘ (Σ_i s_i a_i − τ) and K = η^½K_bη^½. Where K_b is nearly singular, v may be large and cost next
+        to nothing: then that is less than what is known of K_b. Sums of n terms are wrong by d, and change the cost
+        by at most |K^½d|(|K^½u| + ½|K^½d|).
+        """
+        root, n = np.sqrt(problem.measure.weights), len(A)
+        total = problem.sample_weight @ A
+        errors = np.finfo(float).eps * (ROUNDINGS_OF_AN_ENTRY + ROUNDINGS_OF_A_SUM * math.sqrt(n))
+        off, size = root * (total - self.target), float(np.sqrt(self.values[-1] + self.blur))
+        wrong = size * float(np.linalg.norm(root * errors * (problem.sample_weight @ np.abs(A) + self.target)))
+        cost = self.blur / 2 * float(off @ off) + wrong * (float(np.linalg.norm(self.moment(problem, A))) + wrong / 2)
+        return problem.share**2 / self.penalty * cost
 
     def best(self, problem: DualProblem, H: Any, A: Any = None) -> Any:
         """Return the b that belongs to the dual array, m(A)/(αn)."""

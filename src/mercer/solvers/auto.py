@@ -92,16 +92,17 @@ class Plan(NamedTuple):
 
 
 def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResult:
-    """Return a result, or the model of the null array where rounding or a stop made the former worse.
+    """Return a result, or the model of the null array where rounding or a stop may have made the former worse.
 
-    That is the model h = 0 with its intercept; for level sets, where that says nothing, the one of equal coefficients.
-    Losses without a conjugate have no certificate for it.
+    Both are taken for as bad as rounding may have made them: what is returned is what can be vouched for. The latter is
+    the model h = 0 with its intercept; for level sets, where that says nothing, the one of equal coefficients. Losses
+    without a conjugate have no certificate for it.
     """
     if result.converged or not problem.loss.has_conjugate:
         return result
     A = problem.feasible(problem.null_array)
     certificate = problem.certificate(A)
-    if not certificate.primal < result.objective:
+    if not certificate.primal + certificate.doubt < result.objective + result.doubt:
         return result
     return replace(
         result,
@@ -111,6 +112,7 @@ def no_worse_than_null(problem: DualProblem, result: SolverResult) -> SolverResu
         gap=certificate.gap,
         relative_gap=certificate.relative_gap,
         objective=certificate.primal,
+        doubt=certificate.doubt,
         prediction=certificate.prediction,
     )
 

@@ -43,6 +43,8 @@ class SolverResult:
         The certificate, with the exact kernel and with what rounding may have done to it.
     solver : Solver
         Who solved it.
+    doubt : float
+        What rounding may have changed in the objective.
     prediction : array of shape (n, m) or None
         h_A at the data, without the intercept, as the certificate has it; None where nothing had to be solved.
     history : list of (n_iter, relative_gap, seconds)
@@ -57,6 +59,7 @@ class SolverResult:
     relative_gap: float
     objective: float
     solver: Any
+    doubt: float = 0.0
     prediction: Any = None
     history: list[tuple[int, float, float]] = field(default_factory=list)
 
@@ -214,7 +217,7 @@ class Monitor:
 
     def better(self, result: SolverResult, A: Any, certificate: Certificate) -> SolverResult:
         """Return a result, or the array A where a stop came before anything better than it was found."""
-        if not self.stopped or result.relative_gap <= certificate.relative_gap:
+        if not self.stopped or result.gap <= certificate.gap:
             return result
         return self.result(A, certificate, result.n_iter)
 
@@ -235,6 +238,7 @@ class Monitor:
             gap=certificate.gap,
             relative_gap=gap,
             objective=certificate.primal,
+            doubt=certificate.doubt,
             solver=self.solver,
             prediction=certificate.prediction,
             history=self.history,

@@ -87,7 +87,7 @@ class OffsetNewton(Solver):
         if n_iter >= self.max_iter:
             return monitor.result(A, certificate, n_iter)
         result = ADMM(tol=self.tol, max_iter=self.max_iter).run(problem, A, monitor, n_iter)
-        if result.relative_gap <= certificate.relative_gap:
+        if result.gap <= certificate.gap:
             return result
         return monitor.result(A, certificate, result.n_iter, result.status)
 
