@@ -14,16 +14,9 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "papers.md").read_text()
 SPANS = sorted(set(re.findall(r"`([^`]+)`", PAGE)))
 #: where public names live
-MODULES = [
-    mercer,
-    *(
-        importlib.import_module(f"mercer.{name}")
-        for name in (
-            "datasets features forests guarantees kernels kernels.objects linalg losses measures model_selection "
-            "operator_valued plotting preprocessing problems rows solvers testing"
-        ).split()
-    ),
-]
+HOMES = """datasets features forests guarantees kernels kernels.objects linalg losses measures model_selection
+    operator_valued plotting preprocessing problems rows solvers testing"""
+MODULES = [mercer, *(importlib.import_module(f"mercer.{name}") for name in HOMES.split())]
 #: by section of the page, the algorithms, tables and figures that its document has
 NUMBERED = {
     "Lambert (2021)": {
@@ -141,4 +134,4 @@ def test_every_script_of_the_papers_is_named():
     scripts = {path.name for path in (ROOT / "reproduce").glob("*.py")} - {"report.py", "released_series.py"}
     table = (ROOT / "reproduce" / "README.md").read_text()
     ours = set(re.findall(r"\| Not in the papers: .*?`python reproduce/(\w+\.py)", table))
-    assert scripts - ours == {name for name in re.findall(r"`python reproduce/(\w+\.py)", PAGE)} - ours
+    assert scripts - ours == set(re.findall(r"`python reproduce/(\w+\.py)", PAGE)) - ours
