@@ -74,7 +74,7 @@ class MonotoneFit:
     ) -> tuple[DualProblem, np.ndarray]:
         """Return the problem with slopes at all rows, and its rows; anchors are further inputs, or the only ones."""
         rows = self.X if anchors is None else np.concatenate([self.X, anchors])
-        natural = np.diag(self.bound.output_kernel.derivative(self.slopes.points, None, (1, 1)))
+        natural = self.bound.slope_sizes()
         problem = monotone_problem(
             self.bound.gram(rows),
             self.loss,
