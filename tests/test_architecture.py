@@ -60,7 +60,10 @@ OPTIONAL = {
     "pyarrow",
     "rich",
     "tqdm",
+    "skpro",
 }
+#: modules whose classes derive from those of an extra, which they import; nothing imports these modules
+DERIVED_FROM_EXTRAS = {"mercer.interop.skpro": {"skpro", "pandas"}}
 
 #: parts that take λ, objective and gap of a problem as they are (R3)
 TAKE_AS_IT_IS = {"estimators", "model_selection", "guarantees"}
@@ -134,7 +137,10 @@ def violations(module: str, source: str, package: bool = False) -> list[str]:
         if inside and not wired and not (tier == "edges" and top in OPTIONAL):
             found.append(f"{where}: imports {name} inside a function")
         foreign = top not in DEPENDENCIES and top not in sys.stdlib_module_names
-        if foreign and not inside and not (typing_only and tier == "edges"):
+        derived = top in DERIVED_FROM_EXTRAS.get(module, ())
+        if name in DERIVED_FROM_EXTRAS:
+            found.append(f"{where}: imports {name}, which needs an extra")
+        if foreign and not derived and not inside and not (typing_only and tier == "edges"):
             found.append(f"{where}: imports {top} at module level")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
@@ -280,6 +286,8 @@ def test_the_modules_were_found():
         ("mercer.plotting.bands", "try:\n    import pandas\nexcept ImportError:\n    pass", "imports pandas at"),
         ("mercer.testing.losses", "class A:\n    from hypothesis import given", "imports hypothesis at module level"),
         ("mercer.interop.torch", "import torch", "imports torch at module level"),
+        ("mercer.interop.skpro", "import torch", "imports torch at module level"),
+        ("mercer.interop", "from mercer.interop.skpro import QuantileProbaRegressor", "which needs an extra"),
         ("mercer.losses.base", "import tqdm", "imports tqdm at module level"),
         ("mercer.kernels.base", "def f():\n    import math", "imports math inside a function"),
         ("mercer.kernels.base", "class A:\n    def f(self):\n        from mercer.linalg import Dense", "inside a func"),

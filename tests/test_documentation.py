@@ -24,6 +24,9 @@ def test_snippet_runs(code, tmp_path, monkeypatch):
         pytest.importorskip("skfda")
     if "import dask" in code:
         pytest.importorskip("distributed")
+    for library in ("skpro", "jax"):
+        if f"import {library}" in code:
+            pytest.importorskip(library)
     exec(compile(code, "snippet", "exec"), {"__name__": "__snippet__"})
 
 

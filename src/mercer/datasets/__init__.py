@@ -1,8 +1,10 @@
-"""Data made on the spot, for examples, tests and benchmarks, one small real set, and readers of files that users have.
+"""Data made on the spot, for examples, tests and benchmarks, small real sets, and readers of files that users have.
 
-Nothing is downloaded.
+Nothing is downloaded. Each real set names its source and its licence.
 """
 
+from mercer.datasets.economy import Economy, load_economy
+from mercer.datasets.engel import FoodExpenditure, load_engel
 from mercer.datasets.faces import FaceData, make_faces
 from mercer.datasets.landmarks import (
     EMOTIONS,
@@ -15,22 +17,29 @@ from mercer.datasets.landmarks import (
 from mercer.datasets.sea_temperatures import SeaTemperatures, load_sea_temperatures
 from mercer.datasets.synthetic import make_sine, sine_quantiles
 from mercer.datasets.synthetic_curves import CurveData, contaminate_curves, drop_observations, make_curves
+from mercer.datasets.synthetic_flow import flow_parts, make_flow
 
 __all__ = [
     "EMOTIONS",
     "LANDMARKS",
     "CurveData",
+    "Economy",
     "FaceData",
+    "FoodExpenditure",
     "LandmarkData",
     "SeaTemperatures",
     "align_landmarks",
     "contaminate_curves",
     "drop_observations",
     "emotion_coordinates",
+    "flow_parts",
+    "load_economy",
+    "load_engel",
     "load_landmarks",
     "load_sea_temperatures",
     "make_curves",
     "make_faces",
+    "make_flow",
     "make_sine",
     "sine_quantiles",
 ]
