@@ -1,12 +1,12 @@
-"""Figure 5.2 of Lambert (2021): quantile curves that cross, and four ways to keep them from it.
+"""Figure 5.2 of Lambert (2021): quantile curves that cross, and five ways to keep them from it.
 
     python reproduce/figure_5_2.py
 
 Protocol: 40 points of the sine data of Sangnier et al. (2016), 20 levels, the crossing penalty at the training points
 and levels with λ_nc = 0 and 10; 100 levels are drawn. The paper shows a picture: many crossings with λ_nc = 0, few with
 10, and those where there are no points. We count them, on 300 inputs between the outer training points, and add what
-forbids them: at the training inputs ("constraint"), everywhere between the outer ones ("guarantee"), and by sorting
-the predictions ("rearrange").
+forbids them: at the training inputs ("constraint"), at 31 inputs of equal distance ("anchors"), everywhere between the
+outer ones ("guarantee"), and by sorting the predictions ("rearrange").
 
 Not published, and chosen by us: λ, the kernels, the seed; Gauss-Legendre levels; an intercept.
 """
@@ -29,11 +29,14 @@ from mercer.kernels import Gaussian
 from mercer.measures import GaussLegendre
 from mercer.model_selection import crossing
 
+#: inputs between the outer training points, where there are points or not
+ANCHORS = np.linspace(0.03, 1.46, 31)[:, None]
 #: title → settings, and what the paper says of its picture
 METHODS = {
     "λ_nc = 0": ({"noncrossing": None}, "many crossings"),
     "λ_nc = 10": ({"noncrossing": "penalty", "crossing_penalty": 10.0}, "almost none"),
     "constraint": ({"noncrossing": "constraint"}, ""),
+    "anchors": ({"noncrossing": "constraint", "crossing_anchors": ANCHORS}, ""),
     "guarantee": ({"noncrossing": "guarantee"}, ""),
     "rearrange": ({"noncrossing": "rearrange"}, ""),
 }

@@ -18,6 +18,8 @@ data from the grids of lip_outliers.py, for synthetic curves by the defaults of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -81,7 +83,8 @@ def synthetic(scale: float, shares: np.ndarray) -> dict:
     def error(model) -> float:
         return float(np.mean(nodes.norm(data.noiseless[test] - model.predict(data.X[test])) ** 2))
 
-    found = {"alpha": square.alpha_, "gamma_x": square.kernel_.gamma, "gamma_theta": square.output_kernel_.gamma}
+    found: dict[str, Any] = {"alpha": square.alpha_, "kernel": str(square.kernel_)}
+    found["output_kernel"] = str(square.output_kernel_)
     found["ridge"] = error(square)
     for geometry in GEOMETRIES:
         epsilons = shares * largest(Y, nodes, geometry)

@@ -131,6 +131,23 @@ def test_table_5_2_on_one_split_of_iris(script):
         assert found[f"gap {method}"] <= 1e-3
 
 
+def test_boundaries_in_the_plane_of_iris(script):
+    module = script("figure_5_7")
+    assert module.turns_back(np.array([[-1.0, 1.0, -1.0], [-1.0, 0.0, 1.0]])) == 0.5
+    found = module.boundaries("iris", 0, alpha=1e-3, alpha_alone=1e-3, kappa=0.5)
+    assert found["IND"].shape == (module.SIDE**2, 3)
+    assert found["ICSC"].shape == (module.SIDE**2, 19)
+    assert found["gap"] <= 1e-3
+    X = module.draw("iris", 0)[0]
+    origin, directions = module.plane(X)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(2), atol=1e-12)
+    spread = np.var((X - origin) @ directions.T, axis=0)
+    np.testing.assert_allclose(spread, np.sort(np.linalg.eigvalsh(np.cov(X.T, bias=True)))[::-1][:2])
+    first, second = module.rows_of("iris", found)
+    assert (first["method"], second["method"]) == ("IND", "ICSC")
+    assert first["of 3"] == first["of all"]
+
+
 def test_falls_are_counted(script):
     falls = script("figure_5_2").falls
     assert falls(np.array([[0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])) == 0.25

@@ -251,3 +251,13 @@ def test_methods_predict_curves(script):
         predicted = method(X[:15], Y[:15], X[15:])
         assert predicted.shape == (5, 6), name
         assert np.all(np.isfinite(predicted)), name
+
+
+def test_sparsity_of_synthetic_curves_with_the_kernels_as_they_come(script):
+    found = script("lip_sparsity").synthetic(0.4, np.array([0.0, 1.0]))
+    for geometry in ("norm", "pointwise"):
+        part = found[geometry]
+        np.testing.assert_allclose(part["errors"][0], found["ridge"], rtol=0.02)  # ε = 0 is ridge
+        assert part["zeros"][0] < 0.01
+        assert part["zeros"][1] == 1  # at ε_max nothing is left
+        assert part["errors"][1] > part["errors"][0]

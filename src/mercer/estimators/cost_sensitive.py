@@ -86,6 +86,9 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         inputs (Gaussian kernels, one or two columns). None leaves h + b as it is.
     crossing_penalty : float, default=1.0
         Price of a unit of fall with ``noncrossing="penalty"``.
+    crossing_anchors : array-like or data frame of shape (n_anchors, n_features), default=None
+        Inputs at which falls are charged ("penalty", by their mean) or forbidden ("constraint"), in place of the
+        training inputs: those where predictions will be asked for, or the corners of a design.
     cost : float, default=0.5
         Cost θ in (0, 1) at which ``predict``, ``decision_function`` and ``score`` decide where none is given. The fit
         does not depend on it.
@@ -125,7 +128,8 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
     dual_coef_ : array of shape (n_rows, n_nodes)
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Training rows of positive weight, identical pairs (x, y) once; as ``kernel_`` takes them, where it is learned.
+        Training rows of positive weight, identical pairs (x, y) once, then anchors; as ``kernel_`` takes them, where
+        it is learned.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     slopes_ : array of shape (n_slopes, 1) or None
@@ -229,6 +233,7 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         fit_intercept=True,
         noncrossing=None,
         crossing_penalty=1.0,
+        crossing_anchors=None,
         cost=0.5,
         pos_label=None,
         solver="auto",
@@ -247,6 +252,7 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
         self.crossing_penalty = crossing_penalty
+        self.crossing_anchors = crossing_anchors
         self.cost = cost
         self.pos_label = pos_label
         self.solver = solver
@@ -417,6 +423,10 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
     def _valid_inputs(self, X, method="predict"):
         X = super()._valid_inputs(X, method)
         return X if self.inputs_ is None else self.inputs_(X)
+
+    def _valid_anchors(self, X):
+        anchors = super()._valid_anchors(X)
+        return anchors if self.inputs_ is None else self.inputs_(anchors)
 
     # -- prediction --------------------------------------------------------------------------------------------
 

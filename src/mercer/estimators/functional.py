@@ -98,6 +98,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
     representation : "nodes", "eigen" or Basis, default="nodes"
         "eigen" truncates k_Θ to its leading eigenfunctions; a Basis such as ``HarmonicBasis(15)`` replaces it by its
         functions and spectrum.
+    truncation : {"kernel", "dual"}, default="kernel"
+        What a representation truncates: k_Θ, and losses are those of whole residual curves; or, as in the papers, the
+        span of the dual variables, and a loss of norms sees the projection of a residual curve only. With the square
+        loss that is the same model.
     grid : array-like of shape (m,) or (m, d), or MeasureRule, default=None
         Where the columns of Y lie. An array gets trapezoid weights of sum 1 on the line, equal ones elsewhere;
         a rule such as ``Points(points, weights)`` is taken literally. Without it columns are mere outputs of
@@ -219,6 +223,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         loss="square",
         geometry=None,
         representation="nodes",
+        truncation="kernel",
         grid=None,
         fit_intercept=True,
         mean_curve="smooth",
@@ -236,6 +241,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         self.loss = loss
         self.geometry = geometry
         self.representation = representation
+        self.truncation = truncation
         self.grid = grid
         self.fit_intercept = fit_intercept
         self.mean_curve = mean_curve
@@ -253,6 +259,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         super()._check_settings()
         if self.mean_curve not in ("smooth", "free"):
             raise parameter_error(self, "mean_curve", self.mean_curve, "'smooth' or 'free'")
+        if self.truncation not in ("kernel", "dual"):
+            raise parameter_error(self, "truncation", self.truncation, "'kernel' or 'dual'")
+        if self.truncation == "dual" and self._basis() is None:
+            hint = "At the nodes nothing is truncated: pass representation='eigen' or a Basis."
+            raise parameter_error(self, "truncation", self.truncation, "'kernel' without a representation", hint)
 
     def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
         if not isinstance(kernel, Decomposable):
@@ -438,7 +449,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         X, outputs, weight = self._kept(X, outputs, keep, weight, columns)
         basis = self._basis()
         free, scale = self._mean_curve(outputs)
-        sample = Sample(X, outputs, weight, self._matrix(outputs), basis, free, scale)
+        sample = Sample(X, outputs, weight, self._matrix(outputs), basis, free, scale, self.truncation)
         if not (basis is None or isinstance(basis, NystromBasis)):  # others do not depend on k_Θ
             sample = replace(sample, basis=basis.bind(sample.measure))
         if self.__sklearn_tags__().input_tags.pairwise:

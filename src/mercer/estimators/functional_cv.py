@@ -74,7 +74,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         Candidates for κ or ε, or for the threshold that a loss of your own declares; by default κ_max or ε_max, at
         which the loss is the square loss or the model its mean curve, and 11 from 10 to 0.3 (κ) or 4 to 0.1 (ε) times
         the typical size of ridge residuals.
-    representation, grid, fit_intercept, mean_curve :
+    representation, truncation, grid, fit_intercept, mean_curve :
         As in FunctionalRegressor.
     criterion : {"leave_one_out", "generalised"}, default="leave_one_out"
         The error of ridge regressions; "generalised" replaces the leverage of each curve by the mean leverage.
@@ -134,6 +134,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         geometry=None,
         thresholds=None,
         representation="nodes",
+        truncation="kernel",
         grid=None,
         fit_intercept=True,
         mean_curve="smooth",
@@ -155,6 +156,7 @@ class FunctionalRegressorCV(FunctionalRegressor):
         self.geometry = geometry
         self.thresholds = thresholds
         self.representation = representation
+        self.truncation = truncation
         self.grid = grid
         self.fit_intercept = fit_intercept
         self.mean_curve = mean_curve

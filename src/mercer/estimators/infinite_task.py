@@ -20,6 +20,7 @@ from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
 from mercer.estimators.regularisation import mean_deviation
 from mercer.estimators.streamed_fit import must_stream
 from mercer.estimators.tables import column_layout
+from mercer.estimators.validation import validate_inputs
 from mercer.exceptions import parameter_error
 from mercer.features import FeatureMap
 from mercer.interpolation import refine
@@ -172,8 +173,13 @@ class InfiniteTaskEstimator(CertifiedEstimator):
             problem, X, result = fit.guarantee(self._solve, self._tolerance, interrupted)
             return X, fit.bound, problem, result
         price = self.crossing_penalty if self.noncrossing == "penalty" else math.inf
-        problem = fit.problem(price)[0]
-        return fit.X, fit.bound, problem, self._solve(problem, self._tolerance, interrupted)
+        anchors = None if self.crossing_anchors is None else self._valid_anchors(fit.X)
+        problem, rows = fit.problem(price, anchors, alone=anchors is not None)
+        return rows, fit.bound, problem, self._solve(problem, self._tolerance, interrupted)
+
+    def _valid_anchors(self, X: np.ndarray) -> np.ndarray:
+        """Return ``crossing_anchors`` as the kernel takes inputs."""
+        return validate_inputs(self, self.crossing_anchors, X, None, "fit")
 
     def _store(
         self, X, bound, problem, result, centre: Any = 0.0, columns: np.ndarray | None = None, expansion: Any = None

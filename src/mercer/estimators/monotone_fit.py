@@ -69,10 +69,12 @@ class MonotoneFit:
         self.grid = refine(self.grid, 2 * len(self.grid) - 1)
         self._set_slopes(self.bound)
 
-    def problem(self, price: float, anchors: np.ndarray | None = None) -> tuple[DualProblem, np.ndarray]:
-        """Return the problem with slopes at all rows, and its rows; anchors are further inputs."""
+    def problem(
+        self, price: float, anchors: np.ndarray | None = None, alone: bool = False
+    ) -> tuple[DualProblem, np.ndarray]:
+        """Return the problem with slopes at all rows, and its rows; anchors are further inputs, or the only ones."""
         rows = self.X if anchors is None else np.concatenate([self.X, anchors])
-        natural = np.diag(self.bound.output_kernel.derivative(self.slopes.points, None, (1, 1)))
+        natural = self.bound.slope_sizes()
         problem = monotone_problem(
             self.bound.gram(rows),
             self.loss,
@@ -85,6 +87,7 @@ class MonotoneFit:
             self.weight,
             self.fit_intercept,
             self.origin,
+            anchors_alone=alone,
         )
         return problem, rows
 

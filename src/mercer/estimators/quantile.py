@@ -113,6 +113,9 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         kernels, one or two columns). None leaves h + b as it is.
     crossing_penalty : float, default=1.0
         Price of a unit of fall with ``noncrossing="penalty"``; from some finite price on nothing falls at the anchors.
+    crossing_anchors : array-like or data frame of shape (n_anchors, n_features), default=None
+        Inputs at which falls are charged ("penalty", by their mean) or forbidden ("constraint"), in place of the
+        training inputs: those where predictions will be asked for, or the corners of a design.
     solver : str or Solver, default="auto"
         "auto" (see :func:`mercer.solvers.select`), "admm", "interior_point", "proximal_gradient", "lbfgs", or a Solver
         with settings of its own.
@@ -155,7 +158,8 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         Representer coefficients c: h(x)(θ) = Σ_ij k_X(x, x_i) c_ij k_Θ(θ_j, θ), over the rows of ``X_fit_``. Where
         slopes were constrained, further columns hold the coefficients of ∂₁k_Θ(τ_q, θ), τ = ``slopes_``.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Training rows of positive weight, identical pairs (x, y) once; then the anchors of a guarantee.
+        Training rows of positive weight, identical pairs (x, y) once; then ``crossing_anchors``, or those of a
+        guarantee.
     columns_ : array of int or None
         Of a Gram matrix, the columns that belong to rows of positive weight, where not all do.
     slopes_ : array of shape (n_slopes, 1) or None
@@ -245,6 +249,7 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         fit_intercept=True,
         noncrossing="rearrange",
         crossing_penalty=1.0,
+        crossing_anchors=None,
         solver="auto",
         tol=1e-3,
         max_iter=None,
@@ -262,6 +267,7 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
         self.crossing_penalty = crossing_penalty
+        self.crossing_anchors = crossing_anchors
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -88,7 +88,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     noncrossing : {"rearrange", "penalty", "constraint", "guarantee", None}, default="rearrange"
         "rearrange" sorts each predicted quantile function, also those that are scored. The next three act on the final
         fit; the fits that are compared are free to cross.
-    crossing_penalty : float, default=1.0
+    crossing_penalty, crossing_anchors : float, array-like or None
         As in KernelQuantileRegressor.
     cv : int, splitter or iterable of (train, test), default=None
         Folds, as scikit-learn takes them; None is 5. In the joint model an integer is KFold without shuffling: for rows
@@ -174,6 +174,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         fit_intercept=True,
         noncrossing="rearrange",
         crossing_penalty=1.0,
+        crossing_anchors=None,
         cv=None,
         scoring=None,
         refit="best",
@@ -194,6 +195,7 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
         self.fit_intercept = fit_intercept
         self.noncrossing = noncrossing
         self.crossing_penalty = crossing_penalty
+        self.crossing_anchors = crossing_anchors
         self.cv = cv
         self.scoring = scoring
         self.refit = refit

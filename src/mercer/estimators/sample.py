@@ -12,8 +12,9 @@ from mercer.estimators.output_kernels import default_output_kernels
 from mercer.estimators.outputs import Outputs, Predict
 from mercer.estimators.smooth_mean import smooth_mean
 from mercer.estimators.validation import first_of_equals, take_columns, take_rows
+from mercer.exceptions import UnsupportedError
 from mercer.kernels import Constant, Kernel
-from mercer.losses import Loss
+from mercer.losses import Loss, Square
 from mercer.measures import Measure
 from mercer.operator_valued import Basis, BoundBasis, BoundCoefficients, ExpansionKernel
 from mercer.problems import DualProblem
@@ -46,6 +47,9 @@ class Sample:
         How much more freely than the rest a smooth mean curve varies: k_X becomes k_X + ``mean_scale``·(mean of
         k_X(x_i, x_i)), under which a function of θ alone costs 1/``mean_scale`` of what it would cost otherwise.
         100 leaves it almost free, 0 is without one.
+    truncation : {"kernel", "dual"}
+        Whether the basis truncates k_Θ, or confines dual variables to its span: then a loss sees the projections of
+        residual curves only, and what no function of the basis reaches costs nothing.
     """
 
     X: Any
@@ -55,6 +59,7 @@ class Sample:
     basis: Basis | BoundBasis | None = None
     fit_intercept: bool = True
     mean_scale: float = 0.0
+    truncation: str = "kernel"
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -108,14 +113,20 @@ class Sample:
 
         A basis truncates the output kernel. Losses of norms of complete curves without an intercept then work on
         coefficients, as many as the basis has functions, where these are orthonormal on the grid; everything else has
-        the truncated kernel at the points.
+        the truncated kernel at the points. With the square loss both truncations have the same solution.
         """
         outputs, kernel = self.outputs, self._with_mean(kernel)
         if self.basis is not None:
             bound = self.basis.bind(self.measure, output_kernel) if isinstance(self.basis, Basis) else self.basis
             by_norm = loss.of_norms and not self.fit_intercept
+            whole = self.truncation == "kernel" or isinstance(loss, Square)
             if by_norm and outputs.complete and bound.defect(self.measure) <= ORTHONORMAL:
-                return BoundCoefficients(kernel, bound, self.measure, outputs.n_components, self.output_matrix)
+                return BoundCoefficients(kernel, bound, self.measure, outputs.n_components, self.output_matrix, whole)
+            if not whole:
+                raise UnsupportedError(
+                    "truncation='dual' is for losses of norms of complete curves, functions that are orthonormal on "
+                    "the grid, and no mean curve that is free at each node. Take truncation='kernel'."
+                )
             output_kernel = ExpansionKernel(bound)
         return outputs.bind(kernel, output_kernel, self.output_matrix)
 

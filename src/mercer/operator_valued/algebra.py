@@ -243,6 +243,9 @@ class BoundSum(BoundKernel):
     def with_slopes(self, points: Any) -> BoundSum:
         return replace(self, left=self.left.with_slopes(points), right=self.right.with_slopes(points))
 
+    def slope_sizes(self) -> np.ndarray:
+        return self.left.slope_sizes() + self.right.slope_sizes()
+
     def carries_constants(self, points: Any) -> np.ndarray:
         return self.left.carries_constants(points) | self.right.carries_constants(points)
 

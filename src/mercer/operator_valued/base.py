@@ -138,6 +138,10 @@ class BoundKernel(ABC):
             "kernel whose output kernel has derivatives."
         )
 
+    def slope_sizes(self) -> Any:
+        """Return ∂₁∂₂k_Θ(τ, τ) at the points of ``slopes``: how large squared slopes of h are, k_X being about 1."""
+        raise UnsupportedError(f"{type(self).__name__} represents no slopes in θ.")
+
     def carries_constants(self, points: Any) -> np.ndarray:
         """Say for each point whether a function that is constant at the nodes is about that constant there, too."""
         return np.ones(len(points), dtype=bool)

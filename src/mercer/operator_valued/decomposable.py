@@ -173,6 +173,9 @@ class BoundDecomposable(BoundKernel):
     def with_slopes(self, points: Any) -> BoundDecomposable:
         return replace(self, slopes=points)
 
+    def slope_sizes(self) -> np.ndarray:
+        return np.diag(self.output_kernel.derivative(self.slopes, None, (1, 1)))
+
     def carries_constants(self, points: Any) -> np.ndarray:
         """Say for each point whether interpolation by k_Θ from the nodes gives a constant function back there.
 

@@ -38,6 +38,7 @@ def monotone_problem(
     sample_weight: Any = None,
     fit_intercept: bool = False,
     origin: float = 0.0,
+    anchors_alone: bool = False,
 ) -> DualProblem:
     """Return the :class:`DualProblem` whose functions h(x) + b pay for falling between the nodes.
 
@@ -74,17 +75,22 @@ def monotone_problem(
         Whether to add b(θ), free at each node. Required for p = ∞, where it makes every h feasible.
     origin : float, default=0.0
         What was taken off the targets and is added to b when it is stored (see :class:`SlopedIntercept`).
+    anchors_alone : bool, default=False
+        Whether falls are looked at in the rows after those of X only, ñ of them: they then pay for their mean,
+        p (1/ñ) Σ_i Σ_q v_q (−∂_θ(h(x̃_i) + b)(τ_q))₊.
     """
     (n, m), rows = Y.shape, gram.array_shape[0]
     if math.isinf(price) and not fit_intercept:
         raise DataError("monotone_problem: an infinite price needs an intercept, which makes every h feasible.")
     nothing = FlatGram(LowRank(np.zeros((n * m, 0))), (n, m))  # h = 0: it is asked about intercepts and scales only
     values = DualProblem(nothing, loss, Y, measure, alpha, sample_weight, fit_intercept)
-    weight = np.ones(rows)
+    weight = np.full(rows, n / max(rows - n, 1) if anchors_alone else 1.0)
     weight[:n] = values.sample_weight
     targets = np.zeros((rows, m + len(slope_measure)))
     targets[:n, :m] = Y
     targets[n:, :m] = np.nan  # further anchors have slopes only
+    if anchors_alone:
+        targets[:n, m:] = np.nan
     both = Measure(
         np.concatenate([measure.points, slope_measure.points]),
         np.concatenate([measure.weights, slope_measure.weights / scale]),
@@ -94,7 +100,9 @@ def monotone_problem(
     if fit_intercept:
         slopes = interpolation_slopes(measure.locations, slope_measure.locations)
         intercept = SlopedIntercept(measure, slopes, price, origin)
-    return DualProblem(gram, priced, targets, both, alpha, weight, intercept, mass=rows / n, values=values)
+    return DualProblem(
+        gram, priced, targets, both, alpha, weight, intercept, mass=float(weight.sum()) / n, values=values
+    )
 
 
 class SlopedIntercept(Intercept):
@@ -151,8 +159,10 @@ class SlopedIntercept(Intercept):
         if not math.isinf(self.price):
             return b
         m = len(self.nodes)
-        lowest = H if A is None else H - problem.rounding.errors(A)
-        rise = self.rise(b, self.slopes, np.min(lowest[:, m:], axis=0))
+        lowest = (H if A is None else H - problem.rounding.errors(A))[:, m:]
+        observed = problem.measure.observed
+        minded = True if observed is None else observed[:, m:]
+        rise = self.rise(b, self.slopes, np.min(lowest, axis=0, where=minded, initial=np.inf))
         return self.stored(self.steeper(b, problem.measure.locations[m:], rise))
 
     def stored(self, b: Any) -> Any:
