@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # BLAS threads multiply with the test workers: one each
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint fuzz fuzz-files bench bench-rivals bench-curves clean
+.PHONY: demo docs test test-all lint fuzz fuzz-files bench bench-rivals bench-curves clean
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -27,6 +27,11 @@ $(VENV)/.dev: pyproject.toml
 $(VENV)/.bench: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	touch $@
+
+$(VENV)/.docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	touch $@
 
 demo: $(VENV)/.demo
@@ -49,6 +54,10 @@ fuzz: $(VENV)/.dev
 fuzz-files: $(VENV)/.dev
 	$(BIN)/python -m fuzz.model_files --files 10000
 
+# the site, in docs/_build/html; a warning is an error
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/quantiles.py
 
@@ -60,4 +69,4 @@ bench-curves: $(VENV)/.bench
 	$(BIN)/python benchmarks/functional.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist docs/_build docs/api docs/gallery
