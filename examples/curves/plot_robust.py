@@ -8,13 +8,13 @@ A tenth of the curves is wrong. The square loss follows them, Huber's loss does 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import FunctionalRegressorCV
+from mercer import FunctionalRegressor
 from mercer.datasets import contaminate_curves, make_curves
 
 data = make_curves(80, 30, random_state=0)
 Y, wrong = contaminate_curves(data.Y, "global", 0.1, 2.0, random_state=0)
-square = FunctionalRegressorCV(grid=data.grid).fit(data.X, Y)
-huber = FunctionalRegressorCV(grid=data.grid, loss="huber").fit(data.X, Y)
+square = FunctionalRegressor(grid=data.grid).fit(data.X, Y)
+huber = FunctionalRegressor(grid=data.grid, loss="huber").fit(data.X, Y)
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].plot(data.grid, Y[~wrong].T, color="0.85", linewidth=0.6)
