@@ -34,7 +34,6 @@ exclude_patterns = ["_build", "_ext", "_templates", "Thumbs.db", ".DS_Store"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 suppress_warnings = [
-    "toc.empty_glob",  # pages that may come
     "config.cache",  # the settings of the gallery hold functions
 ]
 
@@ -61,7 +60,6 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("mercer",),
-    "reference_url": {"mercer": None},
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "download_all_examples": False,

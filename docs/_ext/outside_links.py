@@ -15,6 +15,7 @@ PAGES = {
     "reproduce/README.md": "reproduced.md",
     "reproduce/": "reproduced.md",
 }
+TOCTREE = re.compile(r"```\{toctree\}\n.*?```", re.DOTALL)
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
@@ -38,11 +39,21 @@ def rewritten(text: str, folder: Path, docs: Path) -> str:
     return LINK.sub(replace, text)
 
 
+def without_empty_globs(text: str, docs: Path) -> str:
+    """Return a page without the lines of its toctrees that stand for pages that may come, and have not."""
+
+    def replace(match: re.Match) -> str:
+        lines = match[0].splitlines()
+        return "\n".join(line for line in lines if "*" not in line or any(docs.glob(f"{line}.md")))
+
+    return TOCTREE.sub(replace, text)
+
+
 def on_page(app, docname: str, source: list[str]) -> None:
-    """Rewrite the links of a page of the site."""
+    """Rewrite the links of a page of the site, and leave out what is not there yet."""
     docs = Path(app.srcdir)
     if (docs / f"{docname}.md").is_file():
-        source[0] = rewritten(source[0], docs, docs)
+        source[0] = without_empty_globs(rewritten(source[0], docs, docs), docs)
 
 
 def on_include(app, relative_path, parent: str, content: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""Draw the pictures that pages open with: ``python docs/_ext/pictures.py`` writes docs/images from examples of the gallery.
+"""Draw the pictures that pages open with, by examples of the gallery: ``python docs/_ext/pictures.py``.
 
-They are kept in the repository, where pages are read as they are.
+They are kept in docs/images, in the repository, where pages are read as they are.
 """
 
 from __future__ import annotations
