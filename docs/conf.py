@@ -82,4 +82,4 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"changelog": [], "start": []}
+html_sidebars = {"start": []}  # the one page of its section
