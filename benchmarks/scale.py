@@ -12,7 +12,13 @@
     time, held-out loss at the nine levels (target 1.02), crossings of the 20 levels;
 (c) the same levels on a Dask cluster of this machine, from Parquet, by two workers and by one: time of the products of
     features and of a step of ADMM by the clock (target 1.6), CPU time of the busiest worker, and bytes that workers
-    send to each other in a step, for a quarter of the rows, too.
+    send to each other in a step, for a quarter of the rows, too;
+(d) estimators as they come: ``CostSensitiveClassifier`` and ``LevelSetDetector``, n = 100 000, d = 10 (targets 60 s and
+    2 GB); ``KernelQuantileRegressor`` at the n of (b), whose loss is to be compared with that of LightGBM there; and
+    predictions of 20 levels by a model in features, in batches of 10 000 rows, whose time does not depend on how many
+    rows the model was fitted to (target 20 µs a row);
+(e) ridge regression with a Gaussian kernel, n = 20 000, d = 8: ``KernelRidge`` of scikit-learn against conjugate
+    gradients and landmarks (target: 20 × faster with the same error on new rows).
 
 Everything but the clock of (c) is CPU time, each measurement in a process of its own, whose peak memory is that of all
 it does, the data included. Targets are smooth, with noise whose size depends on the inputs. Prints tables, writes JSON.
@@ -36,6 +42,8 @@ D_INPUTS, N_OUTPUTS, N_LEVELS = 20, 10, 20
 #: λ of the quantiles
 ALPHA = 1e-6
 NINE = np.arange(1, 10) / 10
+#: of kernel ridge regression: scikit-learn, gaps of conjugate gradients, landmarks
+RIDGES = ("scikit-learn", "1e-3", "1e-4", "1e-6", "1000", "2000")
 
 
 def made(n: int, seed: int, dtype=np.float64, target: str = "axes") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -246,7 +254,116 @@ def spent_by_worker(dask_worker) -> tuple[float, int]:
     return time.process_time(), dask_worker.transfer_outgoing_bytes_total
 
 
-WORK = {function.__name__: function for function in (ridge, sampler, quantiles, boosting, cluster)}
+# -- estimators as they come -------------------------------------------------------------------------------------------
+
+
+def costs(n: int, n_features: int, single: bool) -> dict:
+    """All misclassification costs of labels whose probability is smooth in a few of ten columns."""
+    from mercer import CostSensitiveClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 10))
+    positive = rng.uniform(size=n) < 1 / (1 + np.exp(-(2 * np.sin(X[:, 0]) + X[:, 1] * X[:, 2])))
+    spent, model = seconds(lambda: CostSensitiveClassifier().fit(X, positive.astype(int)))
+    return certified(spent, model)
+
+
+def level_sets(n: int, n_features: int, single: bool) -> dict:
+    """All level sets of two clouds, one of them curved."""
+    from mercer import LevelSetDetector
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 10)) * np.linspace(0.5, 1.5, 10)
+    X[n // 2 :] += np.sin(X[n // 2 :, ::-1]) + 1
+    return certified(*seconds(lambda: LevelSetDetector().fit(X)))
+
+
+def certified(spent: float, model) -> dict:
+    """What a fit took, its gap, and the features that stand in for the kernel."""
+    stands_in = 0 if model.approximation_ is None else model.approximation_.n_features
+    return {"one": spent, "gap": model.relative_gap_, "steps": model.n_iter_, "landmarks": stands_in}
+
+
+def defaults(n: int, n_features: int, single: bool, target: str) -> dict:
+    """Quantiles by the estimator as it comes."""
+    from mercer import KernelQuantileRegressor
+
+    X, mean, noise = made(n, 0, target=target)
+    spent, model = seconds(lambda: KernelQuantileRegressor().fit(X, mean + noise))
+    X, mean, noise = made(50_000, 1, target=target)
+    Q = np.concatenate([model.predict_quantile(X[k : k + 10_000], NINE) for k in range(0, len(X), 10_000)])
+    return {"one": spent, "loss": pinball(mean + noise, Q, NINE), "crossings": int((np.diff(Q, axis=1) < 0).sum())}
+
+
+def prediction(n: int, n_features: int, single: bool) -> dict:
+    """Microseconds a row for 20 levels, by frequencies and by half as many landmarks."""
+    from mercer import KernelQuantileRegressor
+    from mercer.features import Nystroem, RandomFourier
+    from mercer.kernels import Gaussian
+
+    X, mean, noise = made(5000, 0)  # the model keeps no rows: more would make no other one
+    levels, new = (np.arange(N_LEVELS) + 0.5) / N_LEVELS, made(n, 1)[0]
+    row = {}
+    for name, features in (
+        ("frequencies", RandomFourier(n_features // 2, random_state=0)),
+        ("landmarks", Nystroem(n_features // 2, random_state=0)),
+    ):
+        model = KernelQuantileRegressor(Gaussian("standardized"), alpha=1e-5, approximation=features, tol=1e-2)
+        model.fit(X, mean + noise)
+        batches = [new[k : k + 10_000] for k in range(0, n, 10_000)]
+        spent, _ = seconds(lambda: [model.predict_quantile(batch, levels) for batch in batches])  # noqa: B023
+        row[name] = spent / n * 1e6
+    return row
+
+
+def kernel_ridge(n: int, n_features: int, single: bool, how: str) -> dict:
+    """Ridge regression in 8 columns, Gaussian kernel, λ = 1e-4: time, and error on new rows."""
+    rng = np.random.default_rng(0)
+    omega = rng.normal(size=(8, 5))
+
+    def drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.uniform(-1, 1, size=(size, 8))
+        return X, np.sin(X @ omega).sum(axis=1)
+
+    X, truth = drawn(n)
+    y, alpha, gamma = truth + 0.5 * rng.normal(size=n), 1e-4, 0.25
+    new, truth = drawn(2000)
+    if how == "scikit-learn":
+        from sklearn.kernel_ridge import KernelRidge
+
+        spent, model = seconds(lambda: KernelRidge(alpha=alpha * n, kernel="rbf", gamma=gamma).fit(X, y))
+    else:
+        from mercer import VectorValuedRegressor
+        from mercer.features import Nystroem
+        from mercer.kernels import Gaussian
+        from mercer.solvers import PreconditionedCG
+
+        given = (
+            {"approximation": None, "solver": PreconditionedCG(float(how))}
+            if how.startswith("1e")
+            else {"approximation": Nystroem(int(how), random_state=0)}
+        )
+        estimator = VectorValuedRegressor(Gaussian(gamma), alpha=alpha, fit_intercept=False, **given)
+        spent, model = seconds(lambda: estimator.fit(X, y[:, None]))
+    error = float(np.sqrt(np.mean((np.ravel(model.predict(new)) - truth) ** 2)))
+    return {"one": spent, "error": error}
+
+
+WORK = {
+    function.__name__: function
+    for function in (
+        ridge,
+        sampler,
+        quantiles,
+        boosting,
+        cluster,
+        costs,
+        level_sets,
+        defaults,
+        prediction,
+        kernel_ridge,
+    )
+}
 
 
 def measured(name: str, n: int, n_features: int, single: bool = False, *target: str) -> dict:
@@ -289,7 +406,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, without targets")
     parser.add_argument("--data", help="not needed: all data are made")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "scale.json")
-    parser.add_argument("--only", choices=["ridge", "quantiles", "cluster"], help="one of the parts")
+    parser.add_argument(
+        "--only", choices=["ridge", "quantiles", "cluster", "estimators", "kernel_ridge"], help="one of the parts"
+    )
     parser.add_argument("--rows", type=int, help="rows of the cluster; 4 000 000 by default")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -325,6 +444,20 @@ def main() -> None:
                     f"    {target}: LightGBM / ours: time {theirs['one'] / ours['one']:.2f} (1); loss of ours "
                     f"{ours['loss'] / theirs['loss']:.4f} of theirs (1.02), gap {ours['gap']:.2g} (1e-2)"
                 )
+    if arguments.only in (None, "estimators"):
+        for name in ("costs", "level_sets"):
+            rows.append(measured(name, few, 0))
+            print(f"    {name}: {rows[-1]['one']:.1f} s (60), {rows[-1]['peak']:.2f} GiB (1.86)")
+        rows.append(measured("prediction", few, n_features))
+        print(f"    20 levels, µs a row (20): {rows[-1]['frequencies']:.1f} and {rows[-1]['landmarks']:.1f}")
+        rows += [measured("defaults", few, 0, False, target) for target in ("directions", "axes")]
+    if arguments.only in (None, "kernel_ridge"):
+        size = 2000 if arguments.quick else 20_000
+        theirs, *others = (measured("kernel_ridge", size, 0, False, how) for how in RIDGES)
+        rows += [theirs, *others]
+        for how, row in zip(RIDGES[1:], others, strict=True):
+            ratios = theirs["one"] / row["one"], row["error"] / theirs["error"]
+            print(f"    {how}: {ratios[0]:.1f} × (20), error {ratios[1]:.5f} of theirs")
     arguments.output.write_text(json.dumps(rows, indent=1))
 
 

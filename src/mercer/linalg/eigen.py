@@ -16,6 +16,7 @@ from mercer.linalg.announcement import CHOLESKY_WORK, EIGH_WORK, PIVOTED_WORK, a
 from mercer.linalg.memory import beyond_budget, memory_budget
 from mercer.linalg.operators import Dense, LinearOperator, LowRank
 from mercer.linalg.pivoted_cholesky import FACTOR_COPIES, estimated_rank, pivoted_cholesky
+from mercer.linalg.thin_basis import thin_basis
 
 __all__ = [
     "Eigen",
@@ -156,7 +157,11 @@ def _(operator: LowRank, tolerance: float = 0.0, max_rank_share: float = 0.25) -
 
 
 def _eigen_of_factor(factor: Any, tolerance: float, already_left_out: float = 0.0) -> Eigen:
-    """Eigenpairs of F Fᵀ from the small matrix Fᵀ F, made orthonormal by a QR factorisation."""
+    """Eigenpairs of F Fᵀ from FᵀF or, where small eigenvalues count, a QR factorisation."""
+    thin = thin_basis(factor, tolerance) if is_numpy(factor) else None
+    if thin is not None:
+        values, vectors, left_out = thin
+        return Eigen(values, vectors, left_out + already_left_out)
     xp = namespace(factor)
     orthonormal, triangular = xp.linalg.qr(factor)
     values, vectors = backend.eigh(triangular @ triangular.T)

@@ -12,7 +12,7 @@ from pathlib import Path
 from mercer._params import check_number
 from mercer.exceptions import UnsupportedError
 
-__all__ = ["BLOCK_BYTES", "PAIR_BLOCK", "beyond_budget", "in_words", "memory_budget", "memory_limit"]
+__all__ = ["BLOCK_BYTES", "PAIR_BLOCK", "beyond_budget", "in_words", "memory_budget", "memory_limit", "row_blocks"]
 
 #: share of the memory of the machine that an operation may take
 MACHINE_SHARE = 0.5
@@ -99,3 +99,16 @@ def _container_memory() -> int | None:
         return int(CONTAINER_LIMIT.read_text())
     except (OSError, ValueError):  # no container, or "max"
         return None
+
+
+def row_blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of n rows whose arrays of so many columns are small beside what else is in memory.
+
+    Examples
+    --------
+    >>> [part.stop for part in row_blocks(3, 1)]
+    [3]
+    """
+    rows = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))

@@ -214,6 +214,8 @@ class LowRank(LinearOperator):
         return self.factor @ (self.factor.T @ array)
 
     def diagonal(self):
+        if is_numpy(self.factor):
+            return np.einsum("ij,ij->i", self.factor, self.factor)
         return namespace(self.factor).sum(self.factor**2, axis=1)
 
     def column(self, index: int) -> Any:

@@ -11,10 +11,11 @@ import array_api_compat as compat
 import numpy as np
 import scipy.sparse
 
-from mercer.backend import as_like, namespace
+from mercer.backend import as_like, is_numpy, namespace
 from mercer.kernels import Constant, Kernel
 from mercer.kernels.gram import BLOCK_BYTES, kernel_product
 from mercer.linalg import PSD, Dense, Gram, PairGram, PairKronecker
+from mercer.linalg.memory import row_blocks
 from mercer.operator_valued.base import Expansion
 from mercer.operator_valued.landmarks import compress
 from mercer.operator_valued.representers import NodeRepresenters, Representers, output_gram
@@ -153,7 +154,7 @@ class FeatureExpansion(SeparableExpansion):
     output_matrix: Any = None
 
     def _along_inputs(self, X, array):
-        return self.kernel.features(X) @ array
+        return feature_product(self.kernel, X, array)
 
     def _inner_products(self, array):
         return array
@@ -165,10 +166,29 @@ def expand_rows(
     """Return Σ_ij k_X(·, x_i) g_j A c_ij, in features of k_X where they are known, and over few rows where these do."""
     kernel = kernel if kernel.adapted else kernel.adapt(X)
     if kernel.explicit:
-        return FeatureExpansion(kernel, kernel.features(X).T @ coef, representers, n_components, output_matrix)
+        coef = feature_sums(kernel, X, coef)
+        return FeatureExpansion(kernel, coef, representers, n_components, output_matrix)
     few = compress(kernel, X, coef)
     X, coef = (X, coef) if few is None else few
     return KernelExpansion(kernel, X, coef, representers, n_components, output_matrix)
+
+
+def feature_product(kernel: Kernel, X: Any, array: Any) -> Any:
+    """Return φ(X)·array; on NumPy arrays some rows at a time, so that features of all rows are never held."""
+    if not is_numpy(X):
+        return kernel.features(X) @ array
+    product = np.empty((len(X), array.shape[1]), dtype=np.result_type(X, array))
+    for part in row_blocks(len(X), len(array)):
+        np.matmul(kernel.features(X[part]), array, out=product[part])
+    return product
+
+
+def feature_sums(kernel: Kernel, X: Any, array: Any) -> Any:
+    """Return φ(X)ᵀ·array, the same way."""
+    if not is_numpy(X):
+        return kernel.features(X).T @ array
+    width = kernel.features(X[:1]).shape[1]
+    return sum(kernel.features(X[part]).T @ array[part] for part in row_blocks(len(X), width))
 
 
 def along_theta(array: Any, section: Any, n_components: int) -> Any:
