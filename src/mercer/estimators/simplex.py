@@ -194,8 +194,8 @@ class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
         if len(unknown):
             raise DataError(
                 f"{type(self).__name__}.partial_fit: row {int(unknown[0])} has the label "
-                f"{labels[unknown].tolist()[0]!r}, which is not among {known.tolist()}. Pass all labels as classes with "
-                "the first batch."
+                f"{labels[unknown].tolist()[0]!r}, which is not among {known.tolist()}. Pass all labels as classes "
+                "with the first batch."
             )
         codes = simplex_code(len(known))
         if begun:
