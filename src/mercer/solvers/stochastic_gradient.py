@@ -108,10 +108,7 @@ class StochasticGradient:
         seed: int = 0,
         intercept_slope: Any = None,
     ) -> None:
-        if not isinstance(loss, Loss):
-            raise parameter_error(self, "loss", loss, "a Loss", "For instance Square(), not 'square'.")
-        if loss.couples_rows or not loss.has_gradient:
-            raise UnsupportedError(f"StochasticGradient: {loss!r} has no gradient for one row at a time.")
+        check_loss(self, loss)
         check_alpha("StochasticGradient", alpha)
         check_number(self, "batch_size", batch_size, low=1, strict=False, integer=True)
         m = len(measure)
@@ -203,15 +200,7 @@ class StochasticGradient:
 
         Rows should come in random order, and weights have the mean 1 over all rows.
         """
-        batch = read_batch(batch, "StochasticGradient")
-        m = len(self.measure)
-        if batch.Y.shape[1] not in (1, m):
-            raise DataError(f"StochasticGradient: Y must have 1 column or {m}; got {batch.Y.shape[1]}.")
-        Y = np.ascontiguousarray(np.broadcast_to(batch.Y, (batch.n_rows, m)), dtype=float)
-        if np.any(np.isnan(Y)):
-            raise UnsupportedError("StochasticGradient: Y must be complete; it has NaN. Drop these rows.")
-        self.loss.check_targets(Y, self.measure)
-        batch = Batch(np.asarray(batch.X, dtype=float), Y, batch.weight)
+        batch = complete_batch("StochasticGradient", batch, self.loss, self.measure)
         probe = self.blocks(0).shape(batch.X)  # other columns are refused by the features
         if self._start is None:
             self._begin(batch, probe)
@@ -237,16 +226,8 @@ class StochasticGradient:
             size += 1.0
         if self.n_nodes is not None:  # a node in place of their mean
             size *= float(self._weights.sum() / self._weights.min())
-        self._start = START * n_blocks * (self._curvature(batch) * size + self.alpha) / self.alpha
-
-    def _curvature(self, batch: Batch) -> float:
-        """Return ℓ, or typical gradients over typical residuals."""
-        if self.loss.lipschitz is not None:
-            return float(self.loss.lipschitz)
-        U = np.broadcast_to(np.mean(batch.Y, axis=0), batch.Y.shape)
-        top = float(np.sqrt(np.mean(self.loss.gradient(batch.Y, U, self.measure) ** 2)))
-        bottom = float(np.sqrt(np.mean((batch.Y - U) ** 2)))
-        return top / bottom if top > 0 and bottom > 0 else 1.0
+        curvature = typical_curvature(self.loss, self.measure, batch.Y)
+        self._start = START * n_blocks * (curvature * size + self.alpha) / self.alpha
 
     def _step(self, rows: Batch) -> None:
         """One step of Algorithm 4."""
@@ -292,3 +273,33 @@ class StochasticGradient:
         for mean, coef in zip(self._means, self._coef, strict=True):
             mean += share * (coef - mean)
         self._mean_b = self._mean_b + share * (self._b - self._mean_b)
+
+
+def check_loss(owner: object, loss: Any) -> None:
+    """Refuse what is no loss of single rows."""
+    if not isinstance(loss, Loss):
+        raise parameter_error(owner, "loss", loss, "a Loss", "For instance Square(), not 'square'.")
+    if loss.couples_rows or not loss.has_gradient:
+        raise UnsupportedError(f"{type(owner).__name__}: {loss!r} has no gradient for one row at a time.")
+
+
+def complete_batch(owner: str, given: Any, loss: Loss, measure: Measure) -> Batch:
+    """Return a batch in double precision with a target at each node, or say what is wrong with it."""
+    batch, m = read_batch(given, owner), len(measure)
+    if batch.Y.shape[1] not in (1, m):
+        raise DataError(f"{owner}: Y must have 1 column or {m}; got {batch.Y.shape[1]}.")
+    Y = np.ascontiguousarray(np.broadcast_to(batch.Y, (batch.n_rows, m)), dtype=float)
+    if np.any(np.isnan(Y)):
+        raise UnsupportedError(f"{owner}: Y must be complete; it has NaN. Drop these rows.")
+    loss.check_targets(Y, measure)
+    return Batch(np.asarray(batch.X, dtype=float), Y, batch.weight)
+
+
+def typical_curvature(loss: Loss, measure: Measure, Y: np.ndarray) -> float:
+    """Return the Lipschitz constant ℓ of ∇L, or typical gradients over typical residuals."""
+    if loss.lipschitz is not None:
+        return float(loss.lipschitz)
+    U = np.broadcast_to(np.mean(Y, axis=0), Y.shape)
+    top = float(np.sqrt(np.mean(loss.gradient(Y, U, measure) ** 2)))
+    bottom = float(np.sqrt(np.mean((Y - U) ** 2)))
+    return top / bottom if top > 0 and bottom > 0 else 1.0
