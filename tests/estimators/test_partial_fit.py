@@ -13,7 +13,6 @@ from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileR
 from mercer.exceptions import DataError, MercerError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Gaussian
-from mercer.operator_valued import CurlFree
 
 FEATURES = RandomFourier(30, random_state=0)
 
@@ -154,24 +153,31 @@ def test_bad_batches_keep_what_was_learned():
     [
         (vectors(approximation=None), ParameterTypeError, "approximation"),
         (vectors(metric="variance"), UnsupportedError, "metric"),
-        (VectorValuedRegressor(CurlFree(Gaussian(1.0)), alpha=0.1), UnsupportedError, "scalar kernel"),
+        (mercer.SemiSupervisedRegressor(), UnsupportedError, "graph is that of all rows"),
+        (mercer.LevelSetDetector(coupling=0.1), UnsupportedError, "coupling=0.1 couples levels"),
+        (mercer.LevelSetDetector(alpha=0.1), UnsupportedError, "alpha=0.1 couples levels"),
+        (mercer.LevelSetDetector("precomputed"), ParameterError, "no Gram matrix"),
+        (mercer.SimplexClassifier(approximation=None), ParameterTypeError, "approximation"),
+        (mercer.CostMatrixClassifier(CostSensitiveClassifier(approximation=None)), AttributeError, "partial_fit"),
         (KernelQuantileRegressor(approximation=FEATURES, noncrossing="penalty"), UnsupportedError, "all rows"),
         (FunctionalRegressor(representation="eigen"), UnsupportedError, "nodes"),
     ],
 )
 def test_what_needs_all_rows_says_so(model, error, message):
     X, Y, _ = rows(60)
-    y = Y[:, 0] if isinstance(model, KernelQuantileRegressor) else Y
+    y = Y if isinstance(model, (VectorValuedRegressor, FunctionalRegressor)) else Y[:, 0]
     with pytest.raises(AttributeError, match="partial_fit") as caught:
         model.partial_fit(X, y)
     assert isinstance(caught.value.__cause__, error)
     assert message in str(caught.value.__cause__)
 
 
-def test_estimators_that_derive_have_none():
-    for name in ("KernelQuantileRegressorCV", "SemiSupervisedRegressor", "FunctionalRegressorCV"):
-        assert not hasattr(getattr(mercer, name)(), "partial_fit")
-    assert not hasattr(mercer.VectorFieldRegressor(), "partial_fit")
+def test_every_estimator_with_features_goes_on_learning():
+    models = [getattr(mercer, name)() for name in mercer.__all__ if hasattr(getattr(mercer, name), "fit")]
+    streams = {type(model).__name__ for model in models if hasattr(model, "partial_fit")}
+    features = {type(model).__name__ for model in models if "approximation" in model.get_params()}
+    assert streams == features | {"CostMatrixClassifier"}
+    assert len(features) >= 9
 
 
 def test_fit_begins_anew_and_settings_stay():

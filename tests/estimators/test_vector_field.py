@@ -23,11 +23,18 @@ class NumbersAsFields(VectorFieldRegressor):
     """The checks of scikit-learn have one output and any number of columns: here it is the mean of all components."""
 
     def fit(self, X, y, sample_weight=None):
+        return super().fit(X, self._fields(X, y), sample_weight)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        return super().partial_fit(X, self._fields(X, y), sample_weight)
+
+    @staticmethod
+    def _fields(X, y):
         values = y if y is None else np.asarray(y)
         if values is not None and (values.ndim == 1 or values.shape[1] == 1):
             columns = (X if hasattr(X, "shape") else np.asarray(X)).shape[-1]
             y = np.tile(values.reshape(-1, 1), (1, columns))
-        return super().fit(X, y, sample_weight)
+        return y
 
     def predict(self, X):
         return super().predict(X).mean(axis=1)

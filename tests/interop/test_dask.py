@@ -6,6 +6,8 @@ import signal
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from mercer import (
     CostSensitiveClassifier,
@@ -24,19 +26,22 @@ from mercer.problems import FeatureProblem, LocalBlocks
 from mercer.rows import ArrayRows
 from mercer.solvers import NormalEquations, StreamedADMM, StreamedClosedForm
 
-pytest.importorskip("dask", reason="dask is an extra: pip install mercer[dask]")
+dask = pytest.importorskip("dask", reason="dask is an extra: pip install mercer[dask]")
 distributed = pytest.importorskip("distributed", reason="distributed is an extra: pip install mercer[dask]")
 da = pytest.importorskip("dask.array", reason="dask.array is part of the extra dask")
 
 from mercer.interop import dask as on_dask  # noqa: E402
 
 ONE = Measure(np.array([0.5]), np.ones(1))
+#: of the memory of a worker, what Dask keeps there before it spills: 41 MiB
+SHARE_IN_MEMORY = 0.04
 
 
 @pytest.fixture(scope="module")
 def cluster():
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": "1GiB"}
-    with distributed.LocalCluster(processes=True, **settings) as cluster:
+    spilling = {"distributed.worker.memory.target": SHARE_IN_MEMORY}
+    with dask.config.set(spilling), distributed.LocalCluster(processes=True, **settings) as cluster:
         yield cluster
 
 
@@ -163,6 +168,51 @@ def test_normal_equations_and_what_a_chunk_may_be(client, data):
         np.testing.assert_allclose(found.intercept, expected.intercept, rtol=0, atol=1e-10)
 
 
+def spilled(dask_worker):
+    """Numbers of values that a worker has on disk."""
+    return len(dask_worker.data.slow)
+
+
+def test_chunks_that_exceed_the_memory_of_workers_are_spilled(client):
+    client.wait_for_workers(2)
+    shape, chunks = (200_000, 60), (20_000, 60)  # 92 MiB, where both workers together keep 82
+    X = da.random.default_rng(0).uniform(-1, 1, size=shape, chunks=chunks)
+    y = X[:, :2].sum(axis=1)
+    kernel = RandomFourier(4, random_state=0).bind(Gaussian(0.01), np.zeros((1, 60)))
+    rows = on_dask.DaskRows(X, y)
+    found = NormalEquations(kernel, ONE).read(on_dask.DaskBlocks(kernel, rows)).solve([1e-3]).fit(1e-3)
+    assert sum(client.run(spilled).values()) > 0
+    whole = X.compute()
+    expected = NormalEquations(kernel, ONE).update((whole, whole[:, :2].sum(axis=1))).solve([1e-3]).fit(1e-3)
+    np.testing.assert_allclose(found.coef, expected.coef, rtol=0, atol=1e-10)
+
+
+def test_a_partition_without_rows_changes_nothing(client, data):
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, Y, _ = data
+    table = pandas.DataFrame(X, columns=list("abc")).assign(y=Y[:, 0], part=np.repeat(range(3), 200))
+    rows = frames.from_pandas(table, npartitions=3)
+    rows = rows[rows["part"] != 1]
+    settings = {"kernel": Gaussian(1.0), "alpha": 1e-3, "approximation": features()}
+    fitted = on_dask.fit(VectorValuedRegressor(**settings), rows[[*"abc"]], rows["y"])
+    kept = table[table.part != 1]
+    reference = VectorValuedRegressor(**settings).fit(kept[[*"abc"]], kept.y)
+    np.testing.assert_allclose(fitted.predict(table[[*"abc"]]), reference.predict(table[[*"abc"]]), atol=1e-9)
+
+
+def test_workers_serve_searches(client, data):
+    joblib = pytest.importorskip("joblib")
+    X, Y, _ = data
+    model = VectorValuedRegressor(Gaussian(1.0), approximation=features())
+    search = GridSearchCV(model, {"alpha": [1e-4, 1e-2, 1.0]}, cv=3)
+    alone = clone(search).fit(X, Y)
+    with joblib.parallel_config("dask", client=client):
+        found = search.fit(X, Y)
+    assert found.best_params_ == alone.best_params_
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"], rtol=1e-12)
+
+
 def problem_of(blocks, fit_intercept=True):
     return FeatureProblem(blocks, Pinball(), ONE, 1e-2, None, fit_intercept)
 
@@ -196,7 +246,7 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, data):
 
 def test_what_is_exchanged_in_a_step_does_not_grow_with_the_rows(client, data):
     sizes = []
-    for n in (200, 600):
+    for n in (150, 600):
         X, y = data[0][:n], data[1][:n, 0]
         kernel = RandomFourier(15, random_state=0).bind(Gaussian(1.0), X)
         blocks = on_dask.DaskBlocks(kernel, on_dask.DaskRows(chunked(X, n // 2), chunked(y, n // 2)))

@@ -154,7 +154,7 @@ INSTEAD = {"forecast": (3,), "forecast_band": (3,)}
 SEEDED = {"forecast_band": {"random_state": 0}}
 #: public methods that do not predict: they fit, calibrate, judge, or return what has no arrays to compare
 OTHERS = {
-    *("fit", "calibrate", "score", "fit_predict", "diagnose", "operating_curve", "predict_function"),
+    *("fit", "partial_fit", "calibrate", "score", "fit_predict", "diagnose", "operating_curve", "predict_function"),
     *("decision_functions", "get_params", "set_params", "get_metadata_routing", "fit_transform", "set_output"),
 }
 

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from mercer._state import Stateful
 from mercer.backend import is_numpy, to_numpy
-from mercer.exceptions import parameter_error
+from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.features import FeatureMap, Nystroem
 from mercer.kernels import Kernel
 from mercer.linalg import affordable_rank, eigenbasis_work, eigh_fits, memory_budget
@@ -110,7 +110,15 @@ def stand_in(
     given = owner.approximation
     if isinstance(given, str):
         given = _affordable(kernel, X, streams, share, work)
-    return StandIn(kernel, kernel if given is None else given.bind(kernel, X, 0), given)
+    if given is None:
+        return StandIn(kernel, kernel, None)
+    made = given.bind(kernel, X, 0)
+    if not getattr(made, "explicit", False):
+        raise UnsupportedError(
+            f"{type(owner).__name__}: {given!r} has no features of {kernel!r} as a whole. Pass kernel={given!r}.bind("
+            "kernel, X), which replaces the kernels inside, and approximation=None."
+        )
+    return StandIn(kernel, made, given)
 
 
 def _affordable(kernel: Any, X: Any, streams: bool, share: float, work: float | None) -> FeatureMap | None:

@@ -234,6 +234,7 @@ class Vectors(Quantiles):
         if not (isinstance(problem.loss, Square) and problem.complete):
             return
         n, p = problem.shape
+        assert problem.factor is not None  # features are scalar
         variance = problem.signal_variance(result.objective, n * p - (p if problem.fit_intercept else 0))
         model.signal_variance_, model.noise_variance_ = variance, problem.shift * variance
         model.posterior_ = FeaturePosterior.of_moments(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.backend import to_numpy
@@ -19,6 +20,10 @@ from mercer.exceptions import DataError, parameter_error
 from mercer.preprocessing.curve_table import as_table
 
 __all__ = ["CostMatrixClassifier"]
+
+
+def _base_streams(model: CostMatrixClassifier) -> bool:
+    return bool(model._base().partial_fit)  # whose AttributeError says why, where there is none
 
 
 class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, SummarisedEstimator):
@@ -111,9 +116,51 @@ class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, SummarisedEstima
         weight = None if sample_weight is None else read_weight(sample_weight, labels)
         classes = self._classes(labels, weight)
         self._matrix(self.cost_matrix, len(classes))
+        self.__dict__.pop("n_samples_seen_", None)  # a fit forgets the stream
         learned = classes[1:] if len(classes) == 2 else classes
         self.estimators_ = [self._fit_base(X, labels == label, weight) for label in learned]
         self.classes_ = classes
+        return self
+
+    @available_if(_base_streams)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one more batch of rows, each class against the rest, where the base estimator has ``partial_fit``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Whatever the base estimator takes.
+        y : array-like of shape (n_samples,)
+            Labels; the first batch must have rows of all classes.
+        classes : array-like of shape (n_classes,), optional
+            All labels, for scikit-learn's sake: those of the first batch are the classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights for the base estimator.
+
+        Returns
+        -------
+        self : CostMatrixClassifier
+        """
+        labels, X = validate_labels(self, y), as_table(X)
+        begun = hasattr(self, "n_samples_seen_")
+        with _own_errors("X and y"):
+            validate_data(self, X, labels, skip_check_array=True, reset=not begun)
+        weight = None if sample_weight is None else read_weight(sample_weight, labels)
+        known = self.classes_ if begun else self._classes(labels, weight)
+        given = known if classes is None else np.unique(validate_labels(self, classes))
+        if not np.array_equal(given, known) or not np.all(np.isin(labels, known)):
+            raise DataError(
+                f"{type(self).__name__}.partial_fit: classes are those of the first batch, {known.tolist()}; got "
+                f"{np.union1d(given, labels).tolist()}. The first batch must have rows of all classes."
+            )
+        self._matrix(self.cost_matrix, len(known))
+        learned = known[1:] if len(known) == 2 else known
+        models = deepcopy(self.estimators_) if begun else [clone(self._base()) for _ in learned]
+        for model, label in zip(models, learned, strict=True):
+            weights = {} if weight is None else {"sample_weight": weight}
+            model.partial_fit(X, labels == label, classes=np.array([False, True]), **weights)
+        self.estimators_, self.classes_ = models, known
+        self.n_samples_seen_: int = len(labels) + (self.n_samples_seen_ if begun else 0)
         return self
 
     def _classes(self, labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

@@ -385,6 +385,11 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         """
         return self._partial_fit(X, y, sample_weight)
 
+    def _needs_all_rows(self):
+        if self.representation != "nodes":
+            return "it is for values at nodes: representation='nodes'."
+        return super()._needs_all_rows()
+
     def _stream_targets(self, y, n_rows):
         X = np.zeros((n_rows, 1))
         outputs = read_outputs(self, y, self.layout_.reading_grid(self.grid_), X)

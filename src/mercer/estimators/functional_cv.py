@@ -120,8 +120,6 @@ class FunctionalRegressorCV(FunctionalRegressor):
     (6, 6, 37)
     """
 
-    _streams = False
-
     def __init__(
         self,
         kernels=None,

@@ -47,7 +47,7 @@ class LaggedRegressor(VectorValuedRegressor):
         What kernel and λ are chosen by.
     """
 
-    _streams = False
+    _no_stream = "rows in the order of time come with their history. Fit the series so far anew."
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number, read_numbers
@@ -16,8 +17,10 @@ from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.level_calibration import UnseenRows, calibrated_offsets, unseen_rows
 from mercer.estimators.level_model import LevelModel
+from mercer.estimators.partial_fit import can_stream
 from mercer.estimators.progress import opening, progress
 from mercer.estimators.renamed import renamed
+from mercer.estimators.streamed_level_sets import StreamedLevelSets
 from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, is_foreign, merge_duplicates, validate_inputs, validate_training
@@ -33,6 +36,7 @@ from mercer.solvers.level_sets import independent_levels
 
 __all__ = ["LevelSetDetector"]
 
+
 #: the level of predict and decision_function where none is given
 DEFAULT_LEVEL = 0.05
 #: levels that are trained on by default: closer together where anomalies are looked for
@@ -43,7 +47,7 @@ MARGIN = 1e-9
 FARTHEST = 1e300
 
 
-class LevelSetDetector(OutlierMixin, SummarisedEstimator):
+class LevelSetDetector(OutlierMixin, StreamedLevelSets, SummarisedEstimator):
     """Regions that leave out any fraction θ of the data, for all θ in one model, with a certificate of optimality.
 
     Minimises, over h in the space of the kernel k_X(x, z)·k_Θ(θ, τ) and offsets t at the levels θ_j of a measure with
@@ -289,6 +293,7 @@ class LevelSetDetector(OutlierMixin, SummarisedEstimator):
         self : LevelSetDetector
         """
         self._check_settings()
+        self.__dict__.pop("stream_", None)  # a fit forgets it
         X, weight, columns = self._training_rows(X, sample_weight)
         measure = self._measure()
         kernel = Gaussian("standardized") if self.kernel is None else as_kernel(self.kernel, self)
@@ -362,6 +367,41 @@ class LevelSetDetector(OutlierMixin, SummarisedEstimator):
             unseen.append(part)
         return unseen
 
+    # -- batches -----------------------------------------------------------------------------------------------
+
+    @available_if(can_stream)
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernel and features, which stay: ``approximation`` is
+        features of :mod:`mercer.features`, or "auto" for 300 random frequencies (landmarks, where the kernel has none).
+        Later rows move regions and offsets by averaged stochastic gradients
+        (:class:`~mercer.solvers.StochasticGradient`), in which the first batch counts as the steps of its rows. Each
+        row is compared with the offsets before it is learned, so that fractions of outliers are those of new rows.
+
+        ``status_`` is then "stream", gaps are not known (NaN), and ``n_samples_seen_`` counts rows. A batch that is
+        refused changes nothing; after :meth:`fit` the stream begins anew. ``alpha`` and ``coupling`` have to be 0. Rows
+        should come in random order; the first batch should have enough of them for the lowest level, some hundreds.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : Ignored
+            Present for the conventions of scikit-learn.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : LevelSetDetector
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _valid_inputs(self, X, method="predict"):
+        """Return X for prediction."""
+        return validate_inputs(self, X, self.expansion_.like, self.columns_, method)
+
     # -- evaluation --------------------------------------------------------------------------------------------
 
     def _check_levels(self, levels, name):
@@ -413,7 +453,7 @@ class LevelSetDetector(OutlierMixin, SummarisedEstimator):
         """
         check_is_fitted(self)
         levels = self._check_levels(levels, "levels")
-        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_, "predict_at"), levels)
+        return self._decide(self._valid_inputs(X, "predict_at"), levels)
 
     decision_functions = renamed(predict_at, "decision_functions")
 
@@ -431,7 +471,7 @@ class LevelSetDetector(OutlierMixin, SummarisedEstimator):
         if np.ndim(level) != 0:
             raise parameter_error(self, "level", level, "one fraction of outliers", "predict_at takes several levels.")
         levels = self._check_levels(level, "level")
-        return self._decide(validate_inputs(self, X, self.expansion_.like, self.columns_), levels)[:, 0]
+        return self._decide(self._valid_inputs(X), levels)[:, 0]
 
     def predict(self, X, level=None):
         """Return 1 for inliers and −1 for outliers at a level, shape (n_samples,).
@@ -454,7 +494,7 @@ class LevelSetDetector(OutlierMixin, SummarisedEstimator):
         far away (below 0 for kernels with negative values; θ₁(2 + h(x)(θ₁)/|t(θ₁)|) where t(θ₁) < 0).
         """
         check_is_fitted(self)
-        X = validate_inputs(self, X, self.expansion_.like, self.columns_)
+        X = self._valid_inputs(X)
         grid, offset = self.grid_, self._offsets(self.grid_)
         h = self.expansion_.evaluate(X, grid[:, None])
         values = h - offset

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer._state import Stateful
 from mercer.backend import to_numpy
-from mercer.estimators.certified import CertifiedEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.noncrossing import DURING_FIT
+from mercer.estimators.streams import GradientStream, SquareStream
 from mercer.estimators.validation import is_foreign, read_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.features import FeatureMap, Nystroem, RandomFourier
-from mercer.kernels import Kernel
-from mercer.linalg import Moments, representer_coef, right_factor
+from mercer.linalg import representer_coef, right_factor
 from mercer.losses import Loss, Square
 from mercer.measures import Measure
-from mercer.operator_valued import Decomposable, FeatureExpansion, OperatorValuedKernel
-from mercer.solvers import NormalEquations, StochasticGradient
+from mercer.operator_valued import FeatureExpansion, MatrixValuedKernel
 
 __all__ = ["StreamedFit", "StreamedLevels", "can_stream", "stream_column"]
 
@@ -34,11 +31,11 @@ STREAM_FEATURES = 300
 def can_stream(model: Any) -> bool:
     """Say whether an estimator has ``partial_fit``, and why where its settings leave it none.
 
-    Those that derive from one that has may not. The reason is the cause of the AttributeError that follows.
+    The reason is the cause of the AttributeError that follows.
     """
-    if not model._streams:
-        return False
     name = f"{type(model).__name__}.partial_fit"
+    if reason := model._needs_all_rows():
+        raise UnsupportedError(f"{name}: {reason}")
     pairwise = model.__sklearn_tags__().input_tags.pairwise
     if model.approximation is None or pairwise:
         raise parameter_error(
@@ -48,25 +45,23 @@ def can_stream(model: Any) -> bool:
             "'auto' or features such as RandomFourier(500) for partial_fit, and kernel no Gram matrix",
             "A model that goes on without its rows has features in place of the kernel.",
         )
-    if isinstance(model.kernel, OperatorValuedKernel) and not isinstance(model.kernel, Decomposable):
-        raise UnsupportedError(f"{name} is for scalar kernels on inputs; got {model.kernel!r}. Fit all rows at once.")
-    if getattr(model, "noncrossing", None) in DURING_FIT:
-        raise UnsupportedError(f"{name}: noncrossing={model.noncrossing!r} needs all rows. Take 'rearrange' or None.")
-    if getattr(model, "metric", None) is not None:
-        raise UnsupportedError(f"{name}: a metric needs all rows. Scale the outputs, and leave metric=None.")
-    if getattr(model, "representation", "nodes") != "nodes":
-        raise UnsupportedError(f"{name} is for values at nodes: representation='nodes'.")
     return True
 
 
-class StreamedFit(CertifiedEstimator):
+class StreamedFit:
     """An estimator that goes on learning from further batches, in the features that the first one has fixed."""
 
     measure_: Measure
     loss_: Loss
+    expansion_: Any
+    approximation_: Any
     stream_: SquareStream | GradientStream
-    #: whether there is ``partial_fit``
-    _streams: ClassVar[bool] = True
+    #: why an estimator that derives from one that streams does not
+    _no_stream: ClassVar[str] = ""
+
+    def _needs_all_rows(self) -> str:
+        """Return what of the settings needs all rows at once, and what to do; nothing where none does."""
+        return self._no_stream
 
     @abstractmethod
     def _stream_targets(self, y: Any, n_rows: int) -> np.ndarray:
@@ -76,9 +71,9 @@ class StreamedFit(CertifiedEstimator):
         """Learn from a batch; one that is refused changes nothing."""
         if not hasattr(self, "stream_"):
             first = self._first_fit(X, y, sample_weight)
-            first.stream_ = first._new_stream()
-            first._learn(X, y, sample_weight)
-            settings = self.get_params(deep=False)
+            first._begin_stream(X, y, sample_weight)
+            owner: Any = self
+            settings = owner.get_params(deep=False)
             for name, value in vars(first).items():
                 if name not in settings:
                     setattr(self, name, value)
@@ -86,54 +81,71 @@ class StreamedFit(CertifiedEstimator):
         self._learn(X, y, sample_weight)
         return self
 
+    def _begin_stream(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Become a stream that has had its first batch."""
+        self.stream_ = self._new_stream()
+        self._learn(X, y, sample_weight)
+
     def _first_fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return a fit of the first batch, which chooses kernels, λ and features."""
         name = f"{type(self).__name__}.partial_fit"
         if is_foreign(X):
             raise UnsupportedError(f"{name} takes NumPy arrays and data frames; convert X with numpy.asarray.")
-        given = self.approximation
-        if isinstance(given, FeatureMap):
-            return clone(self).fit(X, y, sample_weight)
+        owner: Any = self
+        if isinstance(owner.approximation, FeatureMap):
+            return clone(owner).fit(X, y, sample_weight)
         try:
-            return clone(self).set_params(approximation=_frequencies()).fit(X, y, sample_weight)
+            return clone(owner).set_params(approximation=_frequencies()).fit(X, y, sample_weight)
         except UnsupportedError:  # a kernel without spectral density
             rows = np.shape(to_numpy(X))[0] if sample_weight is None else int(np.sum(np.asarray(sample_weight) > 0))
             landmarks = Nystroem(min(STREAM_FEATURES, rows), random_state=0)
-            return clone(self).set_params(approximation=landmarks).fit(X, y, sample_weight)
+            return clone(owner).set_params(approximation=landmarks).fit(X, y, sample_weight)
 
     def _new_stream(self) -> SquareStream | GradientStream:
         """Return what the stream has to remember, before its first row."""
-        expansion: Any = self.expansion_
-        if not isinstance(expansion, FeatureExpansion) or expansion.n_components > 1:
-            raise UnsupportedError(
-                f"{type(self).__name__}.partial_fit is for a scalar kernel on inputs and values at nodes; this fit has "
-                f"{type(expansion).__name__}. Fit all rows at once."
-            )
         measure = self._stream_measure()
-        factor = right_factor(to_numpy(expansion.representers.values(measure.points)), measure.weights)
+        kernel, factor, start = self._in_features(measure)
         intercept = self._stream_fits_intercept
         b = np.array(to_numpy(self._stream_intercept), dtype=float) if intercept else np.zeros(len(measure))
         if isinstance(self._stream_loss(), Square):
-            return SquareStream(expansion.kernel, measure, factor, intercept, b)
-        coef = np.linalg.lstsq(factor, to_numpy(expansion.representers.values(measure.points)).T, rcond=None)[0]
-        start = to_numpy(expansion.coef) @ coef.T
-        return GradientStream(
-            expansion.kernel, measure, factor, intercept, b, self._stream_loss(), self.alpha_, start, start
+            return SquareStream(kernel, measure, factor, intercept, b)
+        given = kernel, measure, factor, intercept, b, self._stream_loss(), self._stream_alpha
+        return GradientStream(*given, start, start, np.zeros_like(b), np.zeros_like(b))
+
+    def _in_features(self, measure: Measure) -> tuple[Any, np.ndarray | None, np.ndarray]:
+        """Return the kernel that features make, R, and C of the fitted function; no R for values that are matrices."""
+        expansion, kernel = self.expansion_, self.approximation_.kernel
+        if isinstance(expansion, FeatureExpansion) and expansion.n_components == 1:
+            values = to_numpy(expansion.representers.values(measure.points))
+            factor = right_factor(values, measure.weights)
+            onto = np.linalg.lstsq(factor, values.T, rcond=None)[0]
+            return expansion.kernel, factor, to_numpy(expansion.coef) @ onto.T
+        if isinstance(kernel, MatrixValuedKernel):
+            return kernel, None, kernel.feature_coef(expansion)
+        raise UnsupportedError(
+            f"{type(self).__name__}.partial_fit is for one value at each node, and kernels k_X·k_Θ or with matrices as "
+            f"values; this fit has {type(expansion).__name__}. Fit all rows at once."
         )
+
+    def _of_features(self, coef: np.ndarray) -> Any:
+        """Return the function of coefficients C."""
+        stream = self.stream_
+        if stream.factor is None:
+            return stream.kernel.of_features(np.ravel(coef), len(stream.measure))
+        return replace(self.expansion_, coef=representer_coef(coef, stream.factor, stream.measure.weights))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Add a batch, and become the model of all rows so far."""
-        X = np.asarray(self._valid_inputs(X, "partial_fit"), dtype=float)
+        owner: Any = self
+        X = np.asarray(owner._valid_inputs(X, "partial_fit"), dtype=float)
         Y = self._stream_targets(y, len(X))
         weight = None if sample_weight is None else read_weight(sample_weight, X)
         if weight is not None:
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         stream: Any = self.stream_
         weight = np.ones(len(X)) if weight is None else weight
-        self.stream_, coef, b, objective = stream.after((X, Y, weight), self.alpha_)
-        expansion: Any = self.expansion_
-        coef = representer_coef(coef, stream.factor, stream.measure.weights)
-        self.expansion_ = replace(expansion, coef=coef)
+        self.stream_, coef, b, objective = stream.after((X, Y, weight), self._stream_alpha)
+        self.expansion_ = self._of_features(coef)
         self._take_intercept(b)
         self.objective_, self.dual_gap_, self.relative_gap_ = objective, math.nan, math.nan
         self.n_samples_seen_ = self.stream_.n_rows
@@ -144,17 +156,26 @@ class StreamedFit(CertifiedEstimator):
 
     def _store(self, *args: Any, **settings: Any) -> Any:
         self.__dict__.pop("stream_", None)  # a fit forgets it
-        return super()._store(*args, **settings)
+        parent: Any = super()
+        return parent._store(*args, **settings)
+
+    @property
+    def _stream_alpha(self) -> float:
+        """λ."""
+        owner: Any = self
+        return float(owner.alpha_)
 
     @property
     def _stream_fits_intercept(self) -> bool:
         """Whether later batches move b."""
-        return bool(self.fit_intercept)
+        owner: Any = self
+        return bool(owner.fit_intercept)
 
     @property
     def _stream_intercept(self) -> Any:
         """The intercept of the first fit, in the problem."""
-        return self.intercept_
+        owner: Any = self
+        return owner.intercept_
 
     def _stream_measure(self) -> Measure:
         return self.measure_
@@ -170,6 +191,13 @@ class StreamedFit(CertifiedEstimator):
 
 class StreamedLevels(StreamedFit):
     """The same for functions of θ in (0, 1)."""
+
+    noncrossing: Any
+
+    def _needs_all_rows(self) -> str:
+        if self.noncrossing in DURING_FIT:
+            return f"noncrossing={self.noncrossing!r} needs all rows. Take 'rearrange' or None."
+        return super()._needs_all_rows()
 
     def _stream_loss(self) -> Loss:
         owner: Any = self
@@ -190,101 +218,6 @@ def stream_column(owner: object, y: Any, n_rows: int) -> np.ndarray:
     if values.shape != (n_rows,) or values.dtype.kind not in "fiub" or not np.all(np.isfinite(values)):
         raise DataError(f"{name}: y must be {n_rows} finite numbers, one for each row; got shape {values.shape}.")
     return values.astype(float)[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class SquareStream(Stateful):
-    """What the square loss remembers of rows: their moments.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With explicit features.
-    measure : Measure
-        Nodes of the targets.
-    factor : array of shape (m, q)
-        R.
-    fit_intercept : bool
-        Whether there is b.
-    b : array of shape (m,)
-        Of the first fit.
-    n_rows, total, mean, scatter
-        Those of :class:`~mercer.linalg.Moments`.
-    """
-
-    kernel: Kernel
-    measure: Measure
-    factor: np.ndarray
-    fit_intercept: bool
-    b: np.ndarray
-    n_rows: int = 0
-    total: float = 0.0
-    mean: Any = None
-    scatter: Any = None
-
-    @property
-    def n_steps(self) -> int:
-        """Solves."""
-        return 1
-
-    def after(self, batch: tuple, alpha: float) -> tuple[SquareStream, np.ndarray, np.ndarray, float]:
-        """Return the stream with a batch more, and C, b and objective of its model."""
-        equations = NormalEquations(self.kernel, self.measure, self.factor, self.fit_intercept)
-        if self.n_rows:
-            m = len(self.measure)
-            equations.moments = Moments.restored(self.n_rows, self.total, self.mean, self.scatter, m)
-        moments: Any = equations.update(batch).moments
-        fit = equations.solve([alpha]).fit(alpha)
-        grown = replace(self, n_rows=moments.n_rows, total=moments.total, mean=moments.mean, scatter=moments.scatter)
-        return grown, fit.coef, fit.intercept, fit.objective
-
-
-@dataclass(frozen=True, eq=False)
-class GradientStream(Stateful):
-    """Where averaged stochastic gradients are.
-
-    Parameters
-    ----------
-    kernel, measure, factor, fit_intercept, b
-        Those of :class:`SquareStream`.
-    loss : Loss
-        The loss.
-    alpha : float
-        λ.
-    coef, average : array of shape (D, q)
-        C of the last step, and its mean.
-    shift, mean_shift : array of shape (m,)
-        b less that of the first fit, and its mean.
-    n_rows, n_steps, start, total
-        Rows, steps, t₀ and the sum of weights so far.
-    """
-
-    kernel: Kernel
-    measure: Measure
-    factor: np.ndarray
-    fit_intercept: bool
-    b: np.ndarray
-    loss: Loss
-    alpha: float
-    coef: np.ndarray
-    average: np.ndarray
-    shift: Any = None
-    mean_shift: Any = None
-    n_rows: int = 0
-    n_steps: int = 0
-    start: float = 0.0
-    total: float = 0.0
-
-    def after(self, batch: tuple, alpha: float) -> tuple[GradientStream, np.ndarray, np.ndarray, float]:
-        """Return the stream with a batch more, and C, b and objective (unknown) of its model."""
-        learner = StochasticGradient(
-            self.kernel, self.loss, self.measure, self.alpha, self.factor, self.fit_intercept, self.b
-        )
-        b, mean_b = (np.zeros(len(self.measure)) if one is None else one for one in (self.shift, self.mean_shift))
-        learner.go_on(self.coef, self.average, b, mean_b, self.n_rows, self.n_steps, self.start, self.total)
-        learner.update(batch)
-        grown = replace(self, **learner.position())
-        return grown, grown.average, self.b + grown.mean_shift, math.nan
 
 
 def _frequencies() -> RandomFourier:

@@ -160,8 +160,6 @@ class KernelQuantileRegressorCV(KernelQuantileRegressor):
     (1, 2)
     """
 
-    _streams = False
-
     def __init__(
         self,
         kernels=None,

@@ -31,7 +31,7 @@ from mercer.features import FeatureMap
 from mercer.kernels import Kernel
 from mercer.losses import LOSSES, Loss, Square, as_loss, loss_names
 from mercer.magnitudes import check_alpha
-from mercer.operator_valued import BoundBasis, BoundDecomposable, OperatorValuedKernel
+from mercer.operator_valued import BoundBasis, BoundDecomposable, BoundMatrixKernel
 from mercer.solvers import afford
 
 __all__ = ["SampleRegressor"]
@@ -148,7 +148,7 @@ class SampleRegressor(CertifiedEstimator):
         if isinstance(self.approximation, FeatureMap) or (sample.outputs.on_grid and sample.basis is None):
             self._check_features(sample)
             share = ROUNDED_SHARE if isinstance(self._loss()[0], Square) else GUESSED_SHARE
-            return stand_in(self, kernel, sample.X, not isinstance(kernel, OperatorValuedKernel), share)
+            return stand_in(self, kernel, sample.X, True, share)
         return StandIn(kernel, kernel, None)
 
     def _solved(self, sample: Sample, bound: Any, taken: StandIn, loss: Loss, alpha: float) -> tuple[Any, Any, Any]:
@@ -156,7 +156,7 @@ class SampleRegressor(CertifiedEstimator):
         with interruptible() as interrupted:
             if (
                 taken.features is not None
-                and isinstance(bound, BoundDecomposable)
+                and isinstance(bound, (BoundDecomposable, BoundMatrixKernel))
                 and must_stream(bound.kernel, sample.X)
             ):
                 values = to_numpy(sample.outputs.values)

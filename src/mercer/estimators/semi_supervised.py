@@ -105,7 +105,7 @@ noise_variance_, support_, saturated_, objective_, dual_gap_, relative_gap_, n_i
     True
     """
 
-    _streams = False
+    _no_stream = "its graph is that of all rows. Fit them at once, or a VectorValuedRegressor to those with targets."
 
     def __init__(
         self,

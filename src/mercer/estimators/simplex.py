@@ -8,11 +8,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.backend import as_like, to_numpy
 from mercer.estimators.certified import is_pairwise
+from mercer.estimators.partial_fit import can_stream
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import Smoothness, default_kernels, some_rows
 from mercer.estimators.summary import SummarisedEstimator
@@ -31,6 +33,12 @@ __all__ = ["SimplexClassifier", "simplex_code"]
 CODE_LENGTHS = (4.0, 1.0, 0.5)
 #: range of the factor of scores in probabilities
 SHARPEST = 1e3
+#: β that a stream compares
+SHARPNESSES = np.logspace(-3, 3, 121)
+
+
+def _can_stream_codes(model: SimplexClassifier) -> bool:
+    return can_stream(_CodeRegressor(**model.get_params(deep=False)))
 
 
 class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
@@ -74,6 +82,8 @@ class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
         β of the probabilities.
     n_iter_ : int
         Iterations of the solver.
+    misfits_ : array of shape (n_sharpnesses,)
+        After ``partial_fit``: minus log-likelihoods of the labels that were seen, for each β that is compared.
 
     Notes
     -----
@@ -138,24 +148,95 @@ class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
         self : SimplexClassifier
         """
         labels = validate_labels(self, y)
-        self.classes_, index = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, index = np.unique(labels, return_inverse=True)
+        self._check_classes(classes)
+        codes = simplex_code(len(classes))
+        self._become(classes, codes, _CodeRegressor(**self.get_params(deep=False)).fit(X, codes[index], sample_weight))
+        self.__dict__.pop("misfits_", None)  # a fit forgets the stream
+        self.sharpness_ = self._left_out_sharpness(X, index, sample_weight)
+        return self
+
+    @available_if(_can_stream_codes)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept.
+
+        The codes of the labels are learned as :meth:`VectorValuedRegressor.partial_fit` learns vectors: with the square
+        loss the scores are those of all rows so far, with kernel, λ and features of the first batch. Scores of later
+        batches, before they are learned, and left-out ones of the first, say how sharp probabilities are. A batch that
+        is refused changes nothing; after :meth:`fit` the stream begins anew.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (C,), optional
+            All labels that there are; those of the first batch by default.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : SimplexClassifier
+        """
+        labels = validate_labels(self, y)
+        begun = hasattr(self, "misfits_")
+        known = self.classes_ if begun else np.unique(labels if classes is None else validate_labels(self, classes))
+        if begun and classes is not None and not np.array_equal(np.unique(validate_labels(self, classes)), known):
             raise DataError(
-                f"{type(self).__name__}: y has one class only, {self.classes_[0]!r}; a classifier needs two at least."
+                f"{type(self).__name__}.partial_fit: classes are {np.unique(classes).tolist()}, and the first batch "
+                f"came with {known.tolist()}."
             )
-        self.codes_ = simplex_code(len(self.classes_))
-        self.regressor_ = _CodeRegressor(**self.get_params(deep=False))
-        self.regressor_.fit(X, self.codes_[index], sample_weight)
-        self.n_features_in_, self.n_iter_ = self.regressor_.n_features_in_, self.regressor_.n_iter_
-        if hasattr(self.regressor_, "feature_names_in_"):
-            self.feature_names_in_ = self.regressor_.feature_names_in_
+        self._check_classes(known)
+        index = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        unknown = np.flatnonzero(known[index] != labels)
+        if len(unknown):
+            raise DataError(
+                f"{type(self).__name__}.partial_fit: row {int(unknown[0])} has the label "
+                f"{labels[unknown].tolist()[0]!r}, which is not among {known.tolist()}. Pass all labels as classes "
+                "with the first batch."
+            )
+        codes = simplex_code(len(known))
+        if begun:
+            scores = self._scores(X)  # of rows that were not learned
+            self.regressor_.partial_fit(X, codes[index], sample_weight)
+        else:
+            regressor = _CodeRegressor(**self.get_params(deep=False)).partial_fit(X, codes[index], sample_weight)
+            self._become(known, codes, regressor)
+            scores, index, sample_weight = self._left_out_scores(X, index, sample_weight)
+            self.misfits_ = np.zeros(len(SHARPNESSES))
+        weight = np.ones(len(index)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        self.misfits_ = self.misfits_ + [_misfit(beta, scores, index, weight) for beta in SHARPNESSES]
+        self.sharpness_ = float(SHARPNESSES[np.argmin(self.misfits_)])
+        self.n_samples_seen_, self.n_iter_ = self.regressor_.n_samples_seen_, self.regressor_.n_iter_
+        return self
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if len(classes) < 2:
+            raise DataError(
+                f"{type(self).__name__}: y has one class only, {classes[0]!r}; a classifier needs two at least."
+            )
+
+    def _become(self, classes: np.ndarray, codes: np.ndarray, regressor: VectorValuedRegressor) -> None:
+        """Take over a fitted regression of codes."""
+        self.classes_, self.codes_, self.regressor_ = classes, codes, regressor
+        self.n_features_in_, self.n_iter_ = regressor.n_features_in_, regressor.n_iter_
+        if hasattr(regressor, "feature_names_in_"):
+            self.feature_names_in_ = regressor.feature_names_in_
+
+    def _left_out_sharpness(self, X, index: np.ndarray, sample_weight) -> float:
+        """Return β by rows that are left out one by one."""
+        return _sharpness(*self._left_out_scores(X, index, sample_weight))
+
+    def _left_out_scores(self, X, index: np.ndarray, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return scores of rows by ridge regression on all others, their classes and weights."""
         sample = self._sample(X, self.codes_[index], sample_weight)
         bound = sample.bind(self.regressor_.kernel_, Identity(), Square())
         left_out = to_numpy(leave_one_out_predictions(sample.pose(bound, Square(), self.regressor_.alpha_)))
         classes = np.argmax(to_numpy(sample.outputs.values) @ self.codes_.T, axis=1)
         weight = np.ones(len(sample)) if sample.weight is None else to_numpy(sample.weight)
-        self.sharpness_ = _sharpness(left_out @ self.codes_.T, classes, weight)
-        return self
+        return left_out @ self.codes_.T, classes, weight
 
     def _sample(self, X, codes: np.ndarray, sample_weight) -> Sample:
         """Return rows of positive weight, equal ones once and not too many, with their codes."""
@@ -195,8 +276,6 @@ class SimplexClassifier(ClassifierMixin, SummarisedEstimator):
 class _CodeRegressor(VectorValuedRegressor):
     """A regression of codes: columns of tables are often alike, such as pixels, and scaling them apart costs."""
 
-    _streams = False
-
     def _default_kernels(self, X: Any) -> list[Kernel]:
         pairs = zip(default_kernels(X, CODE_LENGTHS), default_kernels(X, CODE_LENGTHS, "median"), strict=True)
         return [kernel for pair in pairs for kernel in pair]
@@ -230,10 +309,14 @@ def simplex_code(n_classes: int) -> np.ndarray:
 
 def _sharpness(scores: np.ndarray, index: np.ndarray, weight: np.ndarray) -> float:
     """Return β of greatest likelihood of the classes under softmax(β·scores)."""
-    rows = np.arange(len(index))
 
     def misfit(log_beta: float) -> float:
-        return -float(weight @ log_softmax(np.exp(log_beta) * scores, axis=1)[rows, index])
+        return _misfit(np.exp(log_beta), scores, index, weight)
 
     limit = np.log(SHARPEST)
     return float(np.exp(minimize_scalar(misfit, bounds=(-limit, limit), method="bounded").x))
+
+
+def _misfit(beta: float, scores: np.ndarray, index: np.ndarray, weight: np.ndarray) -> float:
+    """Return minus the log-likelihood of the classes under softmax(β·scores)."""
+    return -float(weight @ log_softmax(beta * scores, axis=1)[np.arange(len(index)), index])

@@ -10,6 +10,7 @@ from mercer.backend import is_numpy, to_numpy
 from mercer.exceptions import UnsupportedError
 from mercer.linalg import affordable_rank, representer_coef, right_factor
 from mercer.losses import Loss
+from mercer.operator_valued import BoundMatrixKernel
 from mercer.problems import FeatureProblem
 from mercer.rows import ArrayRows
 from mercer.solvers import SolverResult, select_streamed
@@ -21,7 +22,7 @@ class Streamed(NamedTuple):
     """What is left of a fit over blocks of rows."""
 
     problem: FeatureProblem
-    coef: np.ndarray  #: c of h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ), (D, m)
+    coef: np.ndarray  #: c of h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ), (D, m); of kernels with matrices w, (D, 1)
     dual: np.ndarray  #: the dual array that certifies it, (n, m)
     result: SolverResult
 
@@ -30,7 +31,8 @@ def must_stream(kernel: Any, X: Any) -> bool:
     """Whether the features of all rows, and an eigenbasis of them, exceed the memory budget."""
     if not (is_numpy(X) and kernel.explicit):
         return False
-    return kernel.features(X[:1, :]).shape[1] > affordable_rank(len(X))
+    probe = kernel.features(X[:1, :])
+    return probe.shape[-1] > affordable_rank(len(X) * (probe.shape[1] if probe.ndim == 3 else 1))
 
 
 def fit_streamed(
@@ -56,12 +58,14 @@ def fit_streamed(
             "Slopes in θ (noncrossing='penalty' or 'constraint') need the features of all rows in memory. Use fewer "
             "features, or noncrossing='rearrange'."
         )
-    measure, output = bound.measure, np.asarray(to_numpy(bound.output_gram().to_dense()), dtype=float)
+    measure = bound.measure
     weights = np.asarray(to_numpy(measure.weights), dtype=float)
-    factor = right_factor(output, weights)
+    whole = isinstance(bound, BoundMatrixKernel)
+    factor = None if whole else right_factor(to_numpy(bound.output_gram().to_dense()), weights)
     rows = ArrayRows(X, Y, weight)
     problem = FeatureProblem((bound.kernel, rows), loss, measure, alpha, factor=factor, fit_intercept=fit_intercept)
     chosen = select_streamed(solver, problem, tol, max_iter)
     result = chosen.solve(problem, None, callback, interrupted)
     dual = np.concatenate([state.A for state in result.states])
-    return Streamed(problem, representer_coef(result.coef, factor, weights), dual, result)
+    coef = result.coef if factor is None else representer_coef(result.coef, factor, weights)
+    return Streamed(problem, coef, dual, result)

@@ -112,8 +112,6 @@ class VectorFieldRegressor(VectorValuedRegressor):
     ((1, 2), (1, 2))
     """
 
-    _streams = False
-
     #: parameters of :class:`VectorValuedRegressor` that fields do not have
     output_matrix = None
     metric = None
@@ -218,6 +216,10 @@ class VectorFieldRegressor(VectorValuedRegressor):
         weight = None if sample.weight is None else to_numpy(sample.weight).astype(float)
         shift = None if alpha is None else alpha * len(sample)
         return tune_field(kinds, X, Y, weight, constant_variance, shift, values)
+
+    @property
+    def _stream_fits_intercept(self) -> bool:
+        return bool(np.any(to_numpy(self.intercept_))) if self.fit_intercept == "auto" else bool(self.fit_intercept)
 
     # -- the field and its derivatives -------------------------------------------------------------------------
 

@@ -356,9 +356,15 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
         """
         return self._partial_fit(X, y, sample_weight)
 
+    def _needs_all_rows(self):
+        if self.metric is not None:
+            return "a metric needs all rows. Scale the outputs, and leave metric=None."
+        return super()._needs_all_rows()
+
     def _stream_targets(self, y, n_rows):
-        outputs = self._read(y, np.zeros((n_rows, 1)))
-        self._check_lengths(np.zeros((n_rows, 1)), outputs)
+        like = np.zeros((n_rows, self.n_features_in_))
+        outputs = self._read(y, like)
+        self._check_lengths(like, outputs)
         Y = to_numpy(outputs.values).astype(float)
         p = len(self.layout_.nodes)
         if Y.shape[1] != p or np.any(np.isnan(Y)):

@@ -217,9 +217,12 @@ class NystroemMatrixKernel(MatrixValuedKernel):
         products = left.reshape(n * p, r) @ right.reshape(-1, r).T
         return products.reshape(n, p, len(Z), p).transpose(0, 2, 1, 3)
 
-    def expansion(self, X: Any, coef: Any) -> MatrixExpansion:
-        """Return Σ_i K̃(·, x_i)c_i as a sum over the landmarks."""
-        return MatrixExpansion(self.kernel, self.landmarks, self._over_landmarks(X, coef))
+    def of_features(self, coef: Any, n_outputs: int) -> MatrixExpansion:
+        """Return the function of coefficients of the features as a sum over the landmarks."""
+        return MatrixExpansion(self.kernel, self.landmarks, (self.root @ coef).reshape(len(self.landmarks), n_outputs))
+
+    def feature_coef(self, expansion: Any) -> np.ndarray:
+        return np.linalg.lstsq(self.root, np.ravel(expansion.coef), rcond=None)[0]
 
     def _over_landmarks(self, X: Any, coef: Any) -> np.ndarray:
         return (self.root @ self.adjoint(X, coef)).reshape(len(self.landmarks), -1)

@@ -52,16 +52,11 @@ class DaskBlocks(RowBlocks):
         with speaking(self.client):
             first = self.client.submit(_first_row, self._places[0], pure=False).result()
             self._kernel = self._sent(kernel)
-        local = LocalBlocks(kernel, _Read(first))
-        self._shape = local.n_features, local.itemsize
+        self._probe = LocalBlocks(kernel, _Read(first)).probe
 
     @property
-    def n_features(self) -> int:
-        return self._shape[0]
-
-    @property
-    def itemsize(self) -> int:
-        return self._shape[1]
+    def probe(self) -> np.ndarray:
+        return self._probe
 
     def map(self, work: Work, states: Any = None, features: bool = True) -> tuple[Any, tuple]:
         n, client = len(self._places), self.client
@@ -74,7 +69,7 @@ class DaskBlocks(RowBlocks):
             return done, self._added(mapped(client, self._owners, _sums, done, priority=FIRST))
 
     def stored(self, n_rows: int, limit: int | None = None) -> RowBlocks:
-        size = n_rows * self.n_features * self.itemsize
+        size = n_rows * self.row_bytes
         with speaking(self.client):
             if size > (self._memory() if limit is None else limit):
                 return self

@@ -6,6 +6,7 @@ The storage classes are known in this package alone: problems and solvers ask a 
 
 from mercer.linalg.announcement import Work, heard_by
 from mercer.linalg.centred_basis import CentredBasis
+from mercer.linalg.component_moments import ComponentMoments
 from mercer.linalg.conjugate_gradient import conjugate_gradient
 from mercer.linalg.directed_factor import DirectedFactor, lift
 from mercer.linalg.eigen import (
@@ -46,6 +47,7 @@ from mercer.linalg.thin_features import ThinFeatures
 __all__ = [
     "PSD",
     "CentredBasis",
+    "ComponentMoments",
     "Costs",
     "Dense",
     "Eigen",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -47,18 +47,24 @@ class Moments:
     def _clear(self) -> None:
         size = self.n_features + self.n_targets
         self.n_rows, self.total = 0, 0.0
-        self.mean = np.zeros(size)
+        self.mean = np.zeros(self._mean_shape)
         self._lower = np.zeros((size, size), order="F")  # M, its lower triangle
 
-    @classmethod
-    def restored(cls, n_rows: int, total: float, mean: np.ndarray, scatter: np.ndarray, n_targets: int) -> Moments:
-        """Return the moments that had these numbers."""
-        moments = cls(len(mean) - n_targets, n_targets)
-        moments.n_rows, moments.total, moments.mean = int(n_rows), float(total), np.array(mean, dtype=float)
-        moments._lower = np.array(np.tril(scatter), order="F")
-        return moments
+    @property
+    def _mean_shape(self) -> tuple[int, ...]:
+        return (self.n_features + self.n_targets,)
 
-    def update(self, features: np.ndarray, targets: np.ndarray, weight: Any = None) -> Moments:
+    def _empty(self) -> Self:
+        """Return moments of the same kind without rows."""
+        return type(self)(self.n_features, self.n_targets)
+
+    def restore(self, n_rows: int, total: float, mean: np.ndarray, scatter: np.ndarray) -> Self:
+        """Become the moments that had these numbers."""
+        self.n_rows, self.total, self.mean = int(n_rows), float(total), np.array(mean, dtype=float)
+        self._lower = np.array(np.tril(scatter), order="F")
+        return self
+
+    def update(self, features: np.ndarray, targets: np.ndarray, weight: Any = None) -> Self:
         """Add rows, in place."""
         self._add(self._of(features, targets, weight), 1)
         return self
@@ -84,7 +90,7 @@ class Moments:
 
     def copy(self) -> Moments:
         """Return the same moments, which can be added to on their own."""
-        return Moments(self.n_features, self.n_targets)._add(self, 1)
+        return self._empty()._add(self, 1)
 
     @property
     def scatter(self) -> np.ndarray:
@@ -97,7 +103,7 @@ class Moments:
             raise DataError("Moments: there are no rows in them yet.")
         matrix = self.scatter / self.total
         if not centred:
-            matrix += np.outer(self.mean, self.mean)
+            matrix += self._products_of(self.mean)
         D = self.n_features
         return matrix[:D, :D], matrix[:D, D:], matrix[D:, D:]
 
@@ -117,19 +123,25 @@ class Moments:
         change = other.mean - self.mean
         self._lower += sign * other._lower
         if self.n_rows:
-            (rank_one,) = get_blas_funcs(("syr",), (self._lower,))
-            size = sign * self.total * other.total / total
-            self._lower = rank_one(size, change, lower=1, a=self._lower, overwrite_a=1)
+            self._shift(change, sign * self.total * other.total / total)
         self.mean = self.mean + (sign * other.total / total) * change
         self.n_rows, self.total = self.n_rows + sign * other.n_rows, total
         return self
+
+    def _shift(self, change: np.ndarray, size: float) -> None:
+        """Add the products of a difference of means."""
+        (rank_one,) = get_blas_funcs(("syr",), (self._lower,))
+        self._lower = rank_one(size, change, lower=1, a=self._lower, overwrite_a=1)
+
+    def _products_of(self, mean: np.ndarray) -> np.ndarray:
+        return np.outer(mean, mean)
 
     def _of(self, features: np.ndarray, targets: np.ndarray, weight: Any) -> Moments:
         """Return the moments of one batch."""
         self._check(features.shape[1], targets.shape[1])
         rows = np.empty((features.shape[0], self.n_features + self.n_targets), dtype=features.dtype)
-        part = Moments.__new__(Moments)
-        part.n_features, part.n_targets, part.n_rows = self.n_features, self.n_targets, features.shape[0]
+        part = self._empty()
+        part.n_rows = features.shape[0]
         share = np.full(part.n_rows, 1.0 / part.n_rows) if weight is None else weight / weight.sum()
         part.total = float(part.n_rows if weight is None else weight.sum())
         # means in double precision, also of single; targets are made small before they lose digits to it

@@ -140,7 +140,15 @@ class MatrixValuedKernel(OperatorValuedKernel):
 
     def expansion(self, X: Any, coef: Any) -> Expansion:
         """Return Σ_i K(·, x_i)c_i as a function without training rows, where the kernel is explicit."""
-        return VectorFeatureExpansion(self, self.adjoint(X, coef), coef.shape[1])
+        return self.of_features(self.adjoint(X, coef), coef.shape[1])
+
+    def of_features(self, coef: Any, n_outputs: int) -> Expansion:
+        """Return the function Φ(·)w with values in R^p, where the kernel is explicit."""
+        return VectorFeatureExpansion(self, coef, n_outputs)
+
+    def feature_coef(self, expansion: Any) -> np.ndarray:
+        """Return w of a function that :meth:`of_features` made."""
+        return np.asarray(expansion.coef)
 
     def require_outputs(self, X: Any, n_outputs: int) -> None:
         """Refuse inputs or numbers of outputs p that the kernel is not meant for."""
@@ -208,6 +216,10 @@ class BoundMatrixKernel(BoundKernel):
         if self.kernel.explicit:
             return self.kernel.expansion(X, coef)
         return MatrixExpansion(self.kernel, X, coef)
+
+    def of_features(self, coef: Any) -> Expansion:
+        """Return the function Φ(·)w of one column of coefficients (D, 1), where the kernel is explicit."""
+        return self.kernel.of_features(coef[:, 0], len(self.measure))
 
     def observe(self, expansion: Expansion, X: Any) -> Any:
         return expansion.evaluate(X, np.arange(len(self.measure)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.exceptions import DataError
-from mercer.linalg import Moments
+from mercer.linalg import ComponentMoments, Moments
 from mercer.problems.problem_rows import FeatureTerms
 from mercer.problems.rounding import Rounding
 from mercer.problems.row_blocks import Block, Reading
@@ -69,14 +69,24 @@ class Survey(Reading):
         return state, (len(block.Y), total, float(np.vdot(rows.Y, rows.Y)), observed)
 
 
+def moments_of(features: np.ndarray, n_targets: int, weights: np.ndarray) -> Moments:
+    """Return moments without rows, of features φ(x) ∈ R^D or Φ(x) ∈ R^{m×D}."""
+    if features.ndim == 3:
+        return ComponentMoments(features.shape[2], weights)
+    return Moments(features.shape[1], n_targets)
+
+
 @dataclass(frozen=True)
 class Gather(Reading):
-    """Moments of features and, where none is missing, of targets."""
+    """Moments of features and, where none is missing, of targets; weights are those of the nodes."""
+
+    weights: np.ndarray
 
     def __call__(self, block: Block, state: Any) -> tuple[Any, tuple]:
         features = np.asarray(block.features)
         Y = np.nan_to_num(np.asarray(block.Y, dtype=float), nan=0.0)
-        return state, (Sum(Moments(features.shape[1], Y.shape[1]).update(features, Y, block.weight)),)
+        moments = moments_of(features, Y.shape[1], self.weights)
+        return state, (Sum(moments.update(features, Y, block.weight)),)
 
 
 @dataclass(frozen=True)

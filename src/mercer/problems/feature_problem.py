@@ -17,7 +17,7 @@ from mercer.measures import Measure
 from mercer.problems import block_work as work
 from mercer.problems.block_sums import bracketed_minimum
 from mercer.problems.certificate import Certificate
-from mercer.problems.problem_rows import FeatureTerms
+from mercer.problems.problem_rows import FeatureTerms, read_factor
 from mercer.problems.roots import quasi_newton
 from mercer.problems.row_blocks import LocalBlocks, RowBlocks
 from mercer.problems.zero_sum import separable_root
@@ -48,7 +48,8 @@ class FeatureProblem:
 
     It is :class:`DualProblem` with the kernel φ(x)·φ(z) K_Θ, and its gap is the gap there. Nothing of size n × D is
     held; dual arrays are, block by block, where the blocks live (:class:`RowBlocks`), and what is exchanged in a pass
-    has the size of C.
+    has the size of C. Of a kernel whose values are m × m matrices, with features Φ(x) ∈ R^{m×D}, φ(x) C Rᵀ is Φ(x)C
+    with one column, and there is no R.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ class FeatureProblem:
     alpha : float
         λ > 0.
     factor : array of shape (m, q), optional
-        R, as thin as K_Θ allows (see :func:`~mercer.problems.right_factor`); the identity by default.
+        R, as thin as K_Θ allows (see :func:`~mercer.linalg.right_factor`); the identity by default. Features whose
+        values are matrices have none.
     fit_intercept : bool, default=False
         Whether to add b, free at each node.
     """
@@ -80,11 +82,9 @@ class FeatureProblem:
         if loss.couples_rows:
             raise UnsupportedError(f"FeatureProblem: {loss!r} takes several rows together, which blocks would part.")
         check_alpha("FeatureProblem", alpha)
-        m = len(measure)
-        factor = np.eye(m) if factor is None else np.asarray(factor, dtype=float)
-        if factor.ndim != 2 or factor.shape[0] != m or not np.all(np.isfinite(factor)):
-            raise DataError(f"FeatureProblem: factor must be finite and of shape ({m}, q); got shape {factor.shape}.")
         self.blocks = blocks if isinstance(blocks, RowBlocks) else LocalBlocks(*blocks)
+        factor = read_factor("FeatureProblem", factor, len(measure), self.blocks.n_components)
+        m = len(measure)
         self.fit_intercept = bool(fit_intercept)
         terms = FeatureTerms(loss, measure, factor, float(alpha))
         _, sums = self.blocks.map(work.Survey(terms), features=False)
@@ -113,9 +113,14 @@ class FeatureProblem:
         return self.terms.alpha
 
     @property
-    def factor(self) -> np.ndarray:
-        """R."""
+    def factor(self) -> np.ndarray | None:
+        """R; None of features whose values are matrices."""
         return self.terms.factor
+
+    @property
+    def coef_shape(self) -> tuple[int, int]:
+        """Shape (D, q) of C."""
+        return self.blocks.n_features, self.terms.n_columns
 
     @property
     def n_rows(self) -> int:
@@ -161,7 +166,7 @@ class FeatureProblem:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the features, in one pass of n·D² multiplications, and of the targets where they are complete."""
-        _, (moments,) = self.blocks.map(work.Gather())
+        _, (moments,) = self.blocks.map(work.Gather(np.asarray(self.measure.weights, dtype=float)))
         return moments.value
 
     @cached_property
@@ -203,7 +208,7 @@ class FeatureProblem:
 
     def predict(self, features: np.ndarray, coef: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return φ C Rᵀ + b for rows of features."""
-        return (features @ coef) @ self.factor.T + b
+        return self.terms.forward(features, coef) + b
 
     # -- the dual ----------------------------------------------------------------------------------------------
 
@@ -253,7 +258,10 @@ class FeatureProblem:
         return states
 
     def primal_coef(self, states: list) -> np.ndarray:
-        """Return Σ_i s_i φ(x_i) a_i W/(λn), (D, m): h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ), also between the nodes."""
+        """Return Σ_i s_i φ(x_i) a_i W/(λn), (D, m): h(x)(θ) = Σ_j φ(x) c_j k_Θ(θ_j, θ), also between the nodes.
+
+        Of features whose values are matrices it is C itself.
+        """
         _, (along,) = self.blocks.map(work.Representers(self.terms), states)
         return self.terms.scale * along
 

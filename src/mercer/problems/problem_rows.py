@@ -9,26 +9,42 @@ from typing import Any
 
 import numpy as np
 
+from mercer.exceptions import DataError
 from mercer.losses.base import Loss
 from mercer.measures import Measure
 from mercer.problems.row_blocks import Block
 
-__all__ = ["FeatureTerms", "ProblemRows"]
+__all__ = ["FeatureTerms", "ProblemRows", "read_factor"]
 
 #: features that are cast to another precision at a time
 CAST_NUMBERS = 2**18
+
+
+def read_factor(owner: str, factor: Any, m: int, n_components: int | None) -> np.ndarray | None:
+    """Return R (m, q), the identity by default; None for features whose values are matrices with m rows."""
+    if n_components is not None:
+        if factor is not None:
+            raise DataError(f"{owner}: a kernel whose values are matrices has no factor beside it.")
+        if n_components != m:
+            raise DataError(f"{owner}: features of {n_components} components need as many nodes; the measure has {m}.")
+        return None
+    factor = np.eye(m) if factor is None else np.asarray(factor, dtype=float)
+    if factor.ndim != 2 or factor.shape[0] != m or not np.all(np.isfinite(factor)):
+        raise DataError(f"{owner}: factor must be finite and of shape ({m}, q); got shape {factor.shape}.")
+    return factor
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureTerms:
     """What the rows of a feature problem have in common: loss, nodes, right factor, λ and the total weight.
 
-    It is small and knows no rows, so that it can be sent to where they live.
+    It is small and knows no rows, so that it can be sent to where they live. Features are φ(x) ∈ R^D with a right
+    factor R, h(x) = φ(x) C Rᵀ, or Φ(x) ∈ R^{m×D} without one, h(x) = Φ(x)C with one column.
     """
 
     loss: Loss
     measure: Measure
-    factor: np.ndarray
+    factor: np.ndarray | None
     alpha: float
     n_rows: int = 0
     total: float = 0.0
@@ -43,10 +59,44 @@ class FeatureTerms:
         """1/(λn)."""
         return 1 / (self.alpha * self.n_rows)
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of C."""
+        return 1 if self.factor is None else int(self.factor.shape[1])
+
+    @property
+    def factor_sizes(self) -> np.ndarray:
+        """Lengths of the rows of R; 1 without it."""
+        return np.ones(len(self.measure)) if self.factor is None else np.linalg.norm(self.factor, axis=1)
+
     @cached_property
-    def weighted_factor(self) -> np.ndarray:
-        """W R, shape (m, q)."""
-        return np.asarray(self.measure.weights)[:, None] * self.factor
+    def weighted_factor(self) -> Any:
+        """W R, shape (m, q); the weights without R."""
+        weights = np.asarray(self.measure.weights)
+        return weights if self.factor is None else weights[:, None] * self.factor
+
+    def forward(self, features: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """Return φ(x_i) C Rᵀ, or Φ(x_i)C, shape (n, m)."""
+        if self.factor is None:
+            return features @ coef[:, 0]
+        return (features @ coef) @ self.factor.T.astype(features.dtype, copy=False)
+
+    def inner(self, array: np.ndarray) -> np.ndarray:
+        """Return a_i W R, or a_i W: what features are multiplied by on the way back."""
+        weighted = self.weighted_factor.astype(array.dtype, copy=False)
+        return array * weighted if self.factor is None else array @ weighted
+
+    def backward(self, features: np.ndarray, inner: np.ndarray) -> np.ndarray:
+        """Return Σ_i φ(x_i) r_i, or Σ_i Φ(x_i)ᵀr_i as a column, of rows r_i."""
+        if self.factor is None:
+            return (inner.ravel() @ features.reshape(inner.size, -1))[:, None]
+        return features.T @ inner
+
+    def entries(self, features: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+        """Return φ(x_i) ⊗ R_j, or Φ(x_i)_j, one node j for each row, shape (n, D·q)."""
+        if self.factor is None:
+            return features[np.arange(len(nodes)), nodes]
+        return (features[:, :, None] * self.factor[nodes][:, None, :]).reshape(len(nodes), -1)
 
     def rows(self, block: Block, dtype: Any = np.float64) -> ProblemRows:
         """Return some rows, in a precision."""
@@ -99,13 +149,14 @@ class ProblemRows:
         """Lengths of features and of rows of R, which bound the kernel."""
         lengths = np.empty(len(self.Y), dtype=self._dtype)
         for rows, features in self._chunks():
-            lengths[rows] = np.sqrt(np.einsum("ij,ij->i", features, features))
+            squares = np.einsum("...j,...j->...", features, features)
+            lengths[rows] = np.sqrt(squares if squares.ndim == 1 else squares.max(axis=1))
         return lengths, self.factor_sizes
 
     @property
     def factor_sizes(self) -> np.ndarray:
         """Lengths of the rows of R."""
-        return np.linalg.norm(self.terms.factor, axis=1)
+        return self.terms.factor_sizes
 
     def cut(self, array: np.ndarray) -> np.ndarray:
         """Return the array with zeros where nothing was observed."""
@@ -116,19 +167,20 @@ class ProblemRows:
     def predict(self, coef: np.ndarray) -> np.ndarray:
         """Return φ(x_i) C Rᵀ."""
         coef = coef.astype(self._dtype, copy=False)
-        along = np.empty((len(self.Y), coef.shape[1]), dtype=self._dtype)
+        out = np.empty(self.Y.shape, dtype=self._dtype)
         for rows, features in self._chunks():
-            np.matmul(features, coef, out=along[rows])
-        return along @ self.terms.factor.T.astype(self._dtype, copy=False)
+            out[rows] = self.terms.forward(features, coef)
+        return out
 
     def along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i W R, shape (D, q)."""
-        return self.sum_along(array @ self.terms.weighted_factor.astype(self._dtype, copy=False))
+        return self.sum_along(self.terms.inner(array.astype(self._dtype, copy=False)))
 
     def sum_along(self, array: np.ndarray) -> np.ndarray:
         """Return Σ_i s_i φ(x_i) a_i."""
         weighted = self.sample_weight[:, None] * array
-        return sum(features.T @ weighted[rows] for rows, features in self._chunks())
+        parts = (self.terms.backward(features, weighted[rows]) for rows, features in self._chunks())
+        return sum(parts)  # type: ignore[return-value]  # there is one part at least
 
     def taken(self, index: np.ndarray) -> np.ndarray:
         """Return the features of some rows."""
@@ -138,7 +190,7 @@ class ProblemRows:
         """Yield features in the precision at hand: all at once, or in parts that stay in cache where they are cast."""
         features = np.asarray(self._features)
         whole = features.dtype == self._dtype
-        step = len(features) if whole else max(1, CAST_NUMBERS // features.shape[1])
+        step = len(features) if whole else max(1, CAST_NUMBERS // features[0].size)
         for start in range(0, len(features), step):
             rows = slice(start, start + step)
             yield rows, features[rows].astype(self._dtype, copy=False)

@@ -24,7 +24,10 @@ SHARE_OF_A_BLOCK = 16
 
 
 class Block(NamedTuple):
-    """Some rows: their features (n, D), targets (n, m) or (n, 1), and weights, None where all are 1."""
+    """Some rows: their features, targets (n, m) or (n, 1), and weights, None where all are 1.
+
+    Features are (n, D), or (n, m, D) where kernels have matrices as values.
+    """
 
     features: Any
     Y: np.ndarray
@@ -46,13 +49,23 @@ class RowBlocks(ABC):
 
     @property
     @abstractmethod
-    def n_features(self) -> int:
-        """D."""
+    def probe(self) -> np.ndarray:
+        """The features of a row, (1, D) or (1, m, D)."""
 
     @property
-    @abstractmethod
-    def itemsize(self) -> int:
-        """Bytes of a feature."""
+    def n_features(self) -> int:
+        """D."""
+        return int(self.probe.shape[-1])
+
+    @property
+    def n_components(self) -> int | None:
+        """The number m of rows of features whose values are matrices, else None."""
+        return int(self.probe.shape[1]) if self.probe.ndim == 3 else None
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the features of a row."""
+        return int(self.probe.nbytes)
 
     @abstractmethod
     def map(self, work: Work, states: Any = None, features: bool = True) -> tuple[Any, tuple]:
@@ -95,18 +108,13 @@ class LocalBlocks(RowBlocks):
             )
         self.kernel, self.rows = kernel, rows
         first = next(iter(rows))
-        probe = np.asarray(kernel.features(first.X[:1]))
-        self._shape = int(probe.shape[1]), int(probe.dtype.itemsize)
+        self._probe = np.asarray(kernel.features(first.X[:1]))
         block_bytes = min(block_bytes, memory_budget() // SHARE_OF_A_BLOCK)
-        self._block_rows = max(1, block_bytes // (self._shape[0] * self._shape[1]))
+        self._block_rows = max(1, block_bytes // self.row_bytes)
 
     @property
-    def n_features(self) -> int:
-        return self._shape[0]
-
-    @property
-    def itemsize(self) -> int:
-        return self._shape[1]
+    def probe(self) -> np.ndarray:
+        return self._probe
 
     def blocks(self, features: bool = True) -> Iterator[Block]:
         """Yield the blocks of one pass."""
@@ -123,7 +131,7 @@ class LocalBlocks(RowBlocks):
         return work_on(self.blocks(features), work, states)
 
     def stored(self, n_rows: int, limit: int | None = None) -> RowBlocks:
-        size = n_rows * self.n_features * self.itemsize
+        size = n_rows * self.row_bytes
         if size > (memory_budget() if limit is None else limit):
             return self
         return StoredBlocks(list(self.blocks()))
@@ -136,12 +144,8 @@ class StoredBlocks(RowBlocks):
         self._blocks = blocks
 
     @property
-    def n_features(self) -> int:
-        return int(self._blocks[0].features.shape[1])
-
-    @property
-    def itemsize(self) -> int:
-        return int(self._blocks[0].features.dtype.itemsize)
+    def probe(self) -> np.ndarray:
+        return np.asarray(self._blocks[0].features[:1])
 
     def map(self, work: Work, states: Any = None, features: bool = True) -> tuple[Any, tuple]:
         return work_on(iter(self._blocks), work, states)

@@ -4,6 +4,7 @@ from mercer.solvers.admm import ADMM
 from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_null, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
+from mercer.solvers.budgeted_gradient import BudgetedGradient
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.factored_admm import FactoredADMM
 from mercer.solvers.feature_path import FeatureFit, FeaturePath
@@ -35,6 +36,7 @@ from mercer.solvers.streamed_newton import StreamedNewton
 __all__ = [
     "ADMM",
     "BlockLeaveOneOut",
+    "BudgetedGradient",
     "ClosedForm",
     "FeatureFit",
     "FeaturePath",

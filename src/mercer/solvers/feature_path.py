@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
+from mercer.exceptions import UnsupportedError
 from mercer.linalg import Moments
 from mercer.magnitudes import check_alpha
 from mercer.measures import Measure
@@ -46,15 +47,24 @@ class FeaturePath:
     """
 
     def __init__(
-        self, kernel: Any, moments: Moments, measure: Measure, factor: np.ndarray, fit_intercept: bool, alphas: Any
+        self,
+        kernel: Any,
+        moments: Moments,
+        measure: Measure,
+        factor: np.ndarray | None,
+        fit_intercept: bool,
+        alphas: Any,
     ) -> None:
         self.kernel, self.measure, self.factor, self.fit_intercept = kernel, measure, factor, fit_intercept
         self.alphas = check_alphas(alphas)
         self.n_rows, self.total = moments.n_rows, moments.total
-        self.feature_mean = moments.feature_mean if fit_intercept else np.zeros(moments.n_features)
-        self.target_mean = moments.target_mean if fit_intercept else np.zeros(moments.n_targets)
+        self.feature_mean = moments.feature_mean if fit_intercept else np.zeros_like(moments.feature_mean)
+        self.target_mean = moments.target_mean if fit_intercept else np.zeros_like(moments.target_mean)
         products, cross, squares = moments.products(fit_intercept)
         root = np.sqrt(np.asarray(measure.weights, dtype=float))
+        self.n_components = 1
+        if factor is None:  # all components are one column, which has their weights already
+            self.n_components, root, factor = len(root), np.ones(1), np.ones((1, 1))
         psi, size, self._turn = np.linalg.svd(root[:, None] * factor, full_matrices=len(root) > factor.shape[1])
         self._outputs = root[:, None] * psi  # W^½Ψ, (m, m)
         self.tau = np.zeros(len(root))
@@ -71,7 +81,8 @@ class FeaturePath:
         check_alpha(self, alpha)
         coordinates = self._coordinates(float(alpha))[:, : len(self._turn)]
         coef = self._vectors @ (coordinates @ self._turn)
-        intercept = self.target_mean - (self.feature_mean @ coef) @ self.factor.T
+        mean = self.feature_mean @ coef
+        intercept = self.target_mean - (mean[:, 0] if self.factor is None else mean @ self.factor.T)
         return FeatureFit(float(alpha), coef, intercept, float(self._objective(float(alpha))))
 
     @property
@@ -109,7 +120,7 @@ class FeaturePath:
     def _mean_room(self, alpha: float) -> np.ndarray:
         """One minus the mean leverage, (m,)."""
         signal = self.sigma[:, None] * self.tau
-        used = np.sum(signal / (signal + alpha), axis=0) + self.fit_intercept
+        used = np.sum(signal / (signal + alpha), axis=0) / self.n_components + self.fit_intercept
         return np.maximum(1 - used / self.n_rows, LEAST_ROOM)
 
     def leave_one_out_errors(self, rows: Rows) -> np.ndarray:
@@ -117,6 +128,11 @@ class FeaturePath:
 
         Rows that are a sample of those of the fit give the mean over the sample.
         """
+        if self.factor is None:
+            raise UnsupportedError(
+                "FeaturePath: left-out rows of a kernel whose values are matrices are not in closed form here. "
+                "generalised_errors are; leave_one_out_errors of mercer.solvers takes such kernels in memory."
+            )
         errors, weight = np.zeros(len(self.alphas)), 0.0
         for batch in rows:
             for start in range(0, batch.n_rows, self._rows_at_a_time):

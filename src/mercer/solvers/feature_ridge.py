@@ -41,9 +41,10 @@ class FeatureBasis:
         self.problem = problem
         moments = problem.moments
         products, _, _ = moments.products(problem.fit_intercept)
-        self.mean = moments.feature_mean if problem.fit_intercept else np.zeros(moments.n_features)
+        self.mean = moments.feature_mean[None] if problem.fit_intercept else np.zeros_like(moments.feature_mean[None])
         sigma, self.vectors = scipy.linalg.eigh(products, driver="evd", overwrite_a=True, check_finite=False)
-        tau, self.turn = np.linalg.eigh(problem.factor.T @ problem.terms.weighted_factor)
+        outputs = np.ones((1, 1)) if problem.factor is None else problem.factor.T @ problem.terms.weighted_factor
+        tau, self.turn = np.linalg.eigh(outputs)
         self.sizes = np.maximum(sigma, 0.0)[:, None] * np.maximum(tau, 0.0)
 
     def coordinates(self, coef: np.ndarray) -> np.ndarray:
@@ -56,13 +57,17 @@ class FeatureBasis:
 
     def offset(self, coef: np.ndarray) -> np.ndarray:
         """Return φ̄CRᵀ, what centred features take off predictions."""
-        return self.problem.factor @ (coef.T @ self.mean)
+        return self.problem.terms.forward(self.mean, coef)[0]
+
+    def adjoint(self, array: np.ndarray) -> np.ndarray:
+        """Return φ̄ᵀaWR, what centred features take off sums along features."""
+        terms = self.problem.terms
+        return terms.backward(self.mean, terms.inner(array[None]))
 
     def correction(self, along: np.ndarray, total: np.ndarray, rho: float) -> Correction:
         """Return the ridge step of r from Σ_i s_i φ(x_i) r_i W R and Σ_i s_i r_i."""
         problem = self.problem
         n, alpha = problem.n_rows, problem.alpha
-        centred = along - np.outer(self.mean, total @ problem.terms.weighted_factor)
-        N = self.coef(self.coordinates(centred) / (n * (self.sizes + alpha * rho)))
+        N = self.coef(self.coordinates(along - self.adjoint(total)) / (n * (self.sizes + alpha * rho)))
         nu = total / n if problem.fit_intercept else np.zeros_like(total)
         return Correction(N, nu - self.offset(N), nu)

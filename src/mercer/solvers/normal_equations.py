@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer.exceptions import DataError, UnsupportedError
+from mercer.kernels import Kernel
 from mercer.linalg import Moments
 from mercer.linalg.memory import BLOCK_BYTES
 from mercer.measures import Measure
 from mercer.problems import Block, Reading, RowBlocks
-from mercer.problems.block_work import Gather
+from mercer.problems.block_work import Gather, moments_of
+from mercer.problems.problem_rows import read_factor
 from mercer.rows import Batch, Rows
 from mercer.rows.batch import read_batch
 from mercer.solvers.feature_path import FeaturePath
@@ -37,12 +39,14 @@ class NormalEquations:
 
     Parameters
     ----------
-    kernel : Kernel
-        With explicit features φ: x ↦ R^D, and numbers for its parameters.
+    kernel : Kernel or MatrixValuedKernel
+        With explicit features φ: x ↦ R^D, and numbers for its parameters. Of matrix-valued ones, Φ: x ↦ R^{m×D}, the
+        model is Φ(x)C + b with one column.
     measure : Measure
         Nodes and weights of the targets, whose columns they are.
     factor : array of shape (m, q), optional
-        R; the identity by default, for columns that have nothing to do with each other.
+        R; the identity by default, for columns that have nothing to do with each other. Matrix-valued kernels have
+        none.
     fit_intercept : bool, default=True
         Whether to add b, free at each node.
 
@@ -65,9 +69,8 @@ class NormalEquations:
                 "Fourier features or by Nyström's method, or take ClosedForm."
             )
         self.kernel, self.measure, self.fit_intercept = kernel, measure, bool(fit_intercept)
-        self.factor = np.eye(len(measure)) if factor is None else np.asarray(factor, dtype=float)
-        if self.factor.ndim != 2 or self.factor.shape[0] != len(measure):
-            raise DataError(f"NormalEquations: factor must have shape ({len(measure)}, q); got {self.factor.shape}.")
+        n_components = None if isinstance(kernel, Kernel) else len(measure)
+        self.factor = read_factor("NormalEquations", factor, len(measure), n_components)
         #: what was added so far; None before the first batch
         self.moments: Moments | None = None
 
@@ -94,7 +97,7 @@ class NormalEquations:
         Of rows in blocks, with features of this kernel, products are added up where the blocks are: all or nothing.
         """
         if isinstance(rows, RowBlocks):
-            _, (found,) = rows.map(_Products(len(self.measure)))
+            _, (found,) = rows.map(_Products(np.asarray(self.measure.weights, dtype=float)))
             self.moments = found.value if self.moments is None else self.moments.merge(found.value)
             return self
         for batch in rows:
@@ -110,6 +113,13 @@ class NormalEquations:
         both.moments = parts[0].merge(parts[1]) if len(parts) == 2 else (parts[0].copy() if parts else None)
         return both
 
+    def resume(self, n_rows: int, total: float, mean: np.ndarray, scatter: np.ndarray) -> NormalEquations:
+        """Go on from moments that were written down: ``moments.n_rows``, ``.total``, ``.mean`` and ``.scatter``."""
+        m = len(self.measure)
+        probe = np.zeros((1, m, len(scatter) - 1) if self.factor is None else (1, len(scatter) - m))
+        self.moments = self._no_rows(probe).restore(n_rows, total, mean, scatter)
+        return self
+
     def solve(self, alphas: Any) -> FeaturePath:
         """Return the fits for one or more values of λ."""
         if self.moments is None:
@@ -124,23 +134,26 @@ class NormalEquations:
     def _each_block(self, batch: Batch, change: str) -> None:
         """Add or take back a batch, as many rows at a time as there is room for features."""
         probe = np.asarray(self.kernel.features(batch.X[:1]))
-        moments = Moments(probe.shape[1], len(self.measure)) if self.moments is None else self.moments
-        size = max(1, BLOCK_BYTES // (probe.shape[1] * probe.itemsize))
+        moments = self._no_rows(probe) if self.moments is None else self.moments
+        size = max(1, BLOCK_BYTES // probe.nbytes)
         for start in range(0, batch.n_rows, size):
             part = batch.part(slice(start, start + size))
             getattr(moments, change)(np.asarray(self.kernel.features(part.X)), part.Y, part.weight)
         self.moments = moments
+
+    def _no_rows(self, probe: np.ndarray) -> Moments:
+        return moments_of(probe, len(self.measure), np.asarray(self.measure.weights, dtype=float))
 
 
 @dataclass(frozen=True)
 class _Products(Reading):
     """Moments of a block whose targets are complete."""
 
-    n_targets: int
+    weights: np.ndarray
 
     def __call__(self, block: Block, state: Any) -> tuple[Any, tuple]:
-        _check_targets(block.Y, self.n_targets)
-        return Gather()(block, state)
+        _check_targets(block.Y, len(self.weights))
+        return Gather(self.weights)(block, state)
 
 
 def _check_targets(Y: np.ndarray, n_targets: int) -> None:

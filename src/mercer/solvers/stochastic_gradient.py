@@ -20,6 +20,8 @@ __all__ = ["StochasticGradient"]
 
 #: t₀ in units of the smoothness of the objective over λ, for which the rate is proved
 START = 8.0
+#: rows of a step
+ROWS_OF_A_STEP = 32
 
 
 class StochasticGradient:
@@ -27,7 +29,7 @@ class StochasticGradient:
 
     ::
 
-        min_{w,b}  (1/n) Σ_i s_i L_i(h(x_i) + b) + (λ/2)(‖w‖² + ‖b − b₀‖²_μ)
+        min_{w,b}  (1/n) Σ_i s_i L_i(h(x_i) + b) + ⟨c, b⟩_μ + (λ/2)(‖w‖² + ‖b − b₀‖²_μ)
 
     A step takes some rows, all points of Θ or some that are drawn from μ, and one block of features that is drawn
     (there is one block unless the features are :class:`~mercer.features.SeededFourier`'s):
@@ -67,6 +69,8 @@ class StochasticGradient:
         How many nodes are drawn for a step; all by default.
     seed : int, default=0
         Of the nodes and blocks that are drawn.
+    intercept_slope : array of shape (m,), optional
+        c; 0 by default, and 1 for the offsets −b of level sets.
 
     Notes
     -----
@@ -99,14 +103,12 @@ class StochasticGradient:
         factor: Any = None,
         fit_intercept: bool = False,
         offset: Any = None,
-        batch_size: int = 32,
+        batch_size: int = ROWS_OF_A_STEP,
         n_nodes: int | None = None,
         seed: int = 0,
+        intercept_slope: Any = None,
     ) -> None:
-        if not isinstance(loss, Loss):
-            raise parameter_error(self, "loss", loss, "a Loss", "For instance Square(), not 'square'.")
-        if loss.couples_rows or not loss.has_gradient:
-            raise UnsupportedError(f"StochasticGradient: {loss!r} has no gradient for one row at a time.")
+        check_loss(self, loss)
         check_alpha("StochasticGradient", alpha)
         check_number(self, "batch_size", batch_size, low=1, strict=False, integer=True)
         m = len(measure)
@@ -117,15 +119,18 @@ class StochasticGradient:
         self.blocks = feature_blocks(features, measure, factor)
         self.loss, self.measure, self.alpha = loss, measure, float(alpha)
         self.fit_intercept, self.batch_size, self.n_nodes = bool(fit_intercept), int(batch_size), n_nodes
-        self.offset = np.zeros(m) if offset is None else np.asarray(offset, dtype=float)
-        if self.offset.shape != (m,):
-            raise DataError(f"StochasticGradient: offset must have shape ({m},); got {self.offset.shape}.")
+        self.offset, self.intercept_slope = (
+            np.zeros(m) if given is None else np.asarray(given, dtype=float) for given in (offset, intercept_slope)
+        )
+        for name in ("offset", "intercept_slope"):
+            if getattr(self, name).shape != (m,):
+                raise DataError(f"StochasticGradient: {name} must have shape ({m},); got {getattr(self, name).shape}.")
         self._weights = np.asarray(measure.weights, dtype=float)
         self._rng = np.random.default_rng(seed)
         #: what was done so far
         self.n_steps = self.n_rows = 0
-        self._start: float | None = None
-        self._total = 0.0
+        self._start: Any = None
+        self._total: Any = 0.0
         self._coef: list[np.ndarray] = []
         self._means: list[np.ndarray] = []
         self._b = self._mean_b = np.zeros(m)
@@ -175,14 +180,17 @@ class StochasticGradient:
         mean_shift: Any,
         n_rows: int,
         n_steps: int,
-        start: float,
-        total: float,
+        start: Any,
+        total: Any,
     ) -> StochasticGradient:
-        """Go on from a :meth:`position`, or from a model where ``start`` is 0."""
+        """Go on from a :meth:`position`, or from a model where ``start``, t₀, is 0.
+
+        Where R is diagonal columns are problems of their own, and t₀ and the sum of weights may be one for each.
+        """
         self._coef, self._means = [np.array(coef, dtype=float)], [np.array(average, dtype=float)]
         self._b, self._mean_b = np.array(shift, dtype=float), np.array(mean_shift, dtype=float)
-        self.n_rows, self.n_steps, self._total = int(n_rows), int(n_steps), float(total)
-        self._start = float(start) or None
+        self.n_rows, self.n_steps, self._total = int(n_rows), int(n_steps), total
+        self._start = start if np.any(start) else None
         return self
 
     # -- learning ----------------------------------------------------------------------------------------------
@@ -192,15 +200,7 @@ class StochasticGradient:
 
         Rows should come in random order, and weights have the mean 1 over all rows.
         """
-        batch = read_batch(batch, "StochasticGradient")
-        m = len(self.measure)
-        if batch.Y.shape[1] not in (1, m):
-            raise DataError(f"StochasticGradient: Y must have 1 column or {m}; got {batch.Y.shape[1]}.")
-        Y = np.ascontiguousarray(np.broadcast_to(batch.Y, (batch.n_rows, m)), dtype=float)
-        if np.any(np.isnan(Y)):
-            raise UnsupportedError("StochasticGradient: Y must be complete; it has NaN. Drop these rows.")
-        self.loss.check_targets(Y, self.measure)
-        batch = Batch(np.asarray(batch.X, dtype=float), Y, batch.weight)
+        batch = complete_batch("StochasticGradient", batch, self.loss, self.measure)
         probe = self.blocks(0).shape(batch.X)  # other columns are refused by the features
         if self._start is None:
             self._begin(batch, probe)
@@ -226,16 +226,8 @@ class StochasticGradient:
             size += 1.0
         if self.n_nodes is not None:  # a node in place of their mean
             size *= float(self._weights.sum() / self._weights.min())
-        self._start = START * n_blocks * (self._curvature(batch) * size + self.alpha) / self.alpha
-
-    def _curvature(self, batch: Batch) -> float:
-        """Return ℓ, or typical gradients over typical residuals."""
-        if self.loss.lipschitz is not None:
-            return float(self.loss.lipschitz)
-        U = np.broadcast_to(np.mean(batch.Y, axis=0), batch.Y.shape)
-        top = float(np.sqrt(np.mean(self.loss.gradient(batch.Y, U, self.measure) ** 2)))
-        bottom = float(np.sqrt(np.mean((batch.Y - U) ** 2)))
-        return top / bottom if top > 0 and bottom > 0 else 1.0
+        curvature = typical_curvature(self.loss, self.measure, batch.Y)
+        self._start = START * n_blocks * (curvature * size + self.alpha) / self.alpha
 
     def _step(self, rows: Batch) -> None:
         """One step of Algorithm 4."""
@@ -253,7 +245,7 @@ class StochasticGradient:
         if self.fit_intercept:
             pull = np.zeros_like(self._b)
             np.add.at(pull, nodes, np.mean(slope, axis=0) * self._shares(nodes))
-            self._b = (1 - gamma * alpha) * self._b - gamma * pull / self._weights
+            self._b = (1 - gamma * alpha) * self._b - gamma * (pull / self._weights + self.intercept_slope)
         self.n_steps += 1
 
     def _slope(self, rows: Batch) -> tuple[np.ndarray, np.ndarray]:
@@ -274,10 +266,40 @@ class StochasticGradient:
             return self._weights
         return np.full(len(nodes), float(self._weights.sum()) / len(nodes))
 
-    def _average(self, weight: float) -> None:
+    def _average(self, weight: Any) -> None:
         """Take the iterates into their weighted mean."""
-        self._total += weight
+        self._total = self._total + weight
         share = weight / self._total
         for mean, coef in zip(self._means, self._coef, strict=True):
             mean += share * (coef - mean)
         self._mean_b = self._mean_b + share * (self._b - self._mean_b)
+
+
+def check_loss(owner: object, loss: Any) -> None:
+    """Refuse what is no loss of single rows."""
+    if not isinstance(loss, Loss):
+        raise parameter_error(owner, "loss", loss, "a Loss", "For instance Square(), not 'square'.")
+    if loss.couples_rows or not loss.has_gradient:
+        raise UnsupportedError(f"{type(owner).__name__}: {loss!r} has no gradient for one row at a time.")
+
+
+def complete_batch(owner: str, given: Any, loss: Loss, measure: Measure) -> Batch:
+    """Return a batch in double precision with a target at each node, or say what is wrong with it."""
+    batch, m = read_batch(given, owner), len(measure)
+    if batch.Y.shape[1] not in (1, m):
+        raise DataError(f"{owner}: Y must have 1 column or {m}; got {batch.Y.shape[1]}.")
+    Y = np.ascontiguousarray(np.broadcast_to(batch.Y, (batch.n_rows, m)), dtype=float)
+    if np.any(np.isnan(Y)):
+        raise UnsupportedError(f"{owner}: Y must be complete; it has NaN. Drop these rows.")
+    loss.check_targets(Y, measure)
+    return Batch(np.asarray(batch.X, dtype=float), Y, batch.weight)
+
+
+def typical_curvature(loss: Loss, measure: Measure, Y: np.ndarray) -> float:
+    """Return the Lipschitz constant ℓ of ∇L, or typical gradients over typical residuals."""
+    if loss.lipschitz is not None:
+        return float(loss.lipschitz)
+    U = np.broadcast_to(np.mean(Y, axis=0), Y.shape)
+    top = float(np.sqrt(np.mean(loss.gradient(Y, U, measure) ** 2)))
+    bottom = float(np.sqrt(np.mean((Y - U) ** 2)))
+    return top / bottom if top > 0 and bottom > 0 else 1.0

@@ -69,7 +69,7 @@ class StreamedSolver(Solver):
         returned, with a warning and the status "stopped".
         """
         self.check(problem)
-        shape = problem.blocks.n_features, problem.factor.shape[1]
+        shape = problem.coef_shape
         if init is not None and np.shape(init[0]) != shape:
             raise DataError(f"{type(self).__name__}: init must be (C, b) with C of shape {shape}.")
         monitor = Monitor(self, callback, interrupted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mercer.exceptions import parameter_error
@@ -60,7 +61,7 @@ def _first(problem: FeatureProblem, tol: float) -> Any:
         return StreamedClosedForm
     if problem.loss.smooth:
         return StreamedLBFGS
-    n_coordinates = problem.blocks.n_features * problem.factor.shape[1] + problem.shape[1]
+    n_coordinates = math.prod(problem.coef_shape) + problem.shape[1]
     return (
         StreamedNewton
         if tol < TOO_SMALL_FOR_SWEEPS and problem.boxed and n_coordinates <= MOST_COORDINATES

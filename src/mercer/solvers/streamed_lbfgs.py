@@ -113,7 +113,7 @@ class _Run:
         if not self.problem.fit_intercept:
             return value, (self.scale * self.basis.coordinates(gradient)).ravel()
         # b moves with C, as features are less their mean
-        gradient = gradient - np.outer(self.basis.mean, slope @ self.problem.factor)
+        gradient = gradient - self.basis.adjoint(slope / np.asarray(self.problem.measure.weights))
         inner = self.scale * self.basis.coordinates(gradient)
         return value, np.concatenate([inner.ravel(), self.intercept_scale * slope])
 

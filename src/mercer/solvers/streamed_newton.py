@@ -66,7 +66,7 @@ class StreamedNewton(StreamedSolver):
         super().check(problem)
         if not problem.boxed:
             raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use StreamedADMM.")
-        size = problem.blocks.n_features * problem.factor.shape[1] + problem.shape[1]
+        size = math.prod(problem.coef_shape) + problem.shape[1]
         if size > MOST_COORDINATES:
             remedy = "Use StreamedADMM, or a thinner factor of the output kernel."
             raise self.refuse(f"there are {size} coefficients, more than {MOST_COORDINATES}", remedy)
@@ -129,7 +129,9 @@ def inexactness(problem: FeatureProblem, point: Point) -> float:
     size = point.coef.size
     moments = problem.moments
     square = float(np.trace(moments.products(False)[0]))  # mean square of the lengths of features
-    of_sums = point.gradient[size:] @ problem.factor if problem.fit_intercept else np.zeros(1)
+    of_sums = point.gradient[size:] if problem.fit_intercept else np.zeros(1)
+    if problem.factor is not None and problem.fit_intercept:
+        of_sums = of_sums @ problem.factor
     inner = point.gradient[:size]
     return (float(inner @ inner) + square * float(of_sums @ of_sums)) / (2 * problem.alpha)
 
@@ -208,9 +210,7 @@ class Envelope(Reading):
         for start in range(0, len(i), step):
             part = slice(start, start + step)
             F = np.zeros((len(i[part]), D * q + m))
-            scaled = root[part, None] * self.terms.factor[j[part]]
-            features = rows.taken(i[part])
-            F[:, : D * q] = (features[:, :, None] * scaled[:, None, :]).reshape(len(F), -1)
+            F[:, : D * q] = root[part, None] * self.terms.entries(rows.taken(i[part]), j[part])
             if m:
                 F[np.arange(len(F)), D * q + j[part]] = root[part]
             matrix = product(1.0, F.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
