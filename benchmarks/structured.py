@@ -31,7 +31,7 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonRidge
 from mercer.measures import Measure
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, FactoredADMM, ProximalGradient, plan, select
+from mercer.solvers import ADMM, FactoredADMM, ProximalGradient, SubspaceNewton, plan, select
 
 TOL = 1e-6
 EVERY = 25
@@ -111,7 +111,7 @@ def compare(name, K, Y, alpha, epsilon, rounds, patience, rivals) -> dict:
     row: dict = {"problem": name, "λ": alpha, "ε": epsilon, "auto": type(auto).__name__}
     times: dict[str, list[float]] = {}
     for _ in range(rounds):
-        for solver in (None, FactoredADMM(TOL), ProximalGradient(TOL), ADMM(TOL)):
+        for solver in (None, SubspaceNewton(TOL), FactoredADMM(TOL), ProximalGradient(TOL), ADMM(TOL)):
             if isinstance(solver, ADMM) and len(K) > 2000:
                 continue
             if solver is None:

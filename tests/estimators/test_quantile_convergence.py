@@ -84,7 +84,14 @@ def test_solvers_of_a_smoothed_loss():
 
 
 def test_every_solver_name_is_tested():
-    assert set(SOLVERS) == {*PINBALL_SOLVERS, "lbfgs", "closed_form", "factored_admm", "preconditioned_cg"}
+    assert set(SOLVERS) == {
+        *PINBALL_SOLVERS,
+        "lbfgs",
+        "closed_form",
+        "factored_admm",
+        "preconditioned_cg",
+        "subspace_newton",
+    }
 
 
 @pytest.mark.parametrize("loss", ["square", "huber", Huber(0.5, "pointwise")])

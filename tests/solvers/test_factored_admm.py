@@ -11,7 +11,7 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, MaxMargin, Pinball, Square
 from mercer.measures import Measure
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, FactoredADMM, ProximalGradient, select
+from mercer.solvers import ADMM, FactoredADMM, ProximalGradient, SubspaceNewton, select
 from mercer.testing import check_solver
 
 
@@ -64,7 +64,7 @@ def test_when_it_is_taken():
     """Where the spectrum decays slowly, λ is small and the loss is of norms; else others, as before."""
     rough = {"n": 1000, "d": 20}
     assert isinstance(select(make(EpsilonRidge(0.5), alpha=1e-5, **rough)), FactoredADMM)
-    assert isinstance(select(make(EpsilonRidge(0.5), alpha=1.0, **rough)), ProximalGradient)
+    assert isinstance(select(make(EpsilonRidge(0.5), alpha=1.0, **rough)), SubspaceNewton)
     assert isinstance(select(make(EpsilonRidge(0.5), alpha=1e-5, n=1000, d=1)), ADMM)
     for problem in (
         make(EpsilonRidge(0.5), alpha=1e-5, fit_intercept=True, **rough),

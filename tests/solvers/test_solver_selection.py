@@ -31,6 +31,7 @@ from mercer.solvers import (
     PreconditionedCG,
     ProximalGradient,
     SemismoothNewton,
+    SubspaceNewton,
     explain,
     plan,
     select,
@@ -65,6 +66,7 @@ def problems():
     X = np.random.default_rng(0).normal(size=(1000, 20))
     alike, pair = Kronecker(Dense(Gaussian(0.1)(X)), Dense(np.eye(2))), Measure(np.arange(2.0), np.ones(2))
     yield DualProblem(alike, Huber(0.3), X[:, :2], pair, 1e-5)
+    yield DualProblem(alike, Huber(0.3), X[:, :2], pair, 1e-3)
     levels, on_levels = Points([0.1, 0.5]).build(), np.array([[1.0, 0.5], [0.5, 1.0]])
     for penalties in ({}, {"alpha": 0.1}, {"coupling": 0.1}):
         gram = Dense(np.eye(5))
@@ -125,8 +127,8 @@ def test_documentation_lists_the_table():
 
 
 def test_every_solver_has_a_name():
-    assert set(SOLVERS.values()) == {*ALL, FactoredADMM}  # which asks for one kernel of all columns
-    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == {*ALL, FactoredADMM}
+    assert set(SOLVERS.values()) == {*ALL, FactoredADMM, SubspaceNewton}  # which ask for one kernel of all columns
+    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == {*ALL, FactoredADMM, SubspaceNewton}
     problem = make().problem(Huber(0.3))
     assert type(plan("admm", problem, 1e-3).solver) is ADMM
     own = ADMM(1e-2)

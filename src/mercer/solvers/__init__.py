@@ -32,6 +32,7 @@ from mercer.solvers.streamed_auto import select_streamed
 from mercer.solvers.streamed_closed_form import StreamedClosedForm
 from mercer.solvers.streamed_lbfgs import StreamedLBFGS
 from mercer.solvers.streamed_newton import StreamedNewton
+from mercer.solvers.subspace_newton import SubspaceNewton
 
 __all__ = [
     "ADMM",
@@ -61,6 +62,7 @@ __all__ = [
     "StreamedNewton",
     "StreamedResult",
     "StreamedSolver",
+    "SubspaceNewton",
     "afford",
     "explain",
     "generalised_errors",

@@ -26,6 +26,7 @@ from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import first_share, prepared
 from mercer.solvers.semismooth_newton import SemismoothNewton
+from mercer.solvers.subspace_newton import CONDITIONING_ROWS, SubspaceNewton
 
 __all__ = ["SOLVERS", "TABLE", "Plan", "Rule", "afford", "explain", "no_worse_than_null", "plan", "select"]
 
@@ -39,6 +40,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "preconditioned_cg": PreconditionedCG,
     "proximal_gradient": ProximalGradient,
     "semismooth_newton": SemismoothNewton,
+    "subspace_newton": SubspaceNewton,
 }
 
 #: rows up to which an eigendecomposition of the input Gram is cheaper than anything else
@@ -59,6 +61,8 @@ SWEEPS_OF_LEVELS, WORK_OF_PAIRS = 200, 400
 #: products that the steps of FactoredADMM amount to, and its factor per operation of theirs, measured: thin products
 #: run four times as slowly
 FACTORED_STEPS, FACTOR_SHARE = 80, 0.25
+#: largest eigenvalue of 𝐊/(λn) beyond the landmarks of SubspaceNewton for which its steps are few, measured
+BEYOND_LANDMARKS = 30.0
 #: share of the trace in the smaller half of the eigenvalues of that sample above which the rank is taken as large
 SLOW_DECAY = 1e-3
 
@@ -181,22 +185,36 @@ def _well_conditioned(problem: DualProblem, tol: float) -> bool:
     )
 
 
-def _norms_of_full_rank(problem: DualProblem, tol: float) -> bool:
-    """Whether a Cholesky factor is cheaper than an eigenbasis, and than the steps of a proximal gradient method.
+def _norms_of_large_rank(problem: DualProblem) -> np.ndarray | None:
+    """Return eigenvalues of 𝐊/(λn), ascending, as a sample of the rows has them; None of other problems.
 
-    For losses of norms like the square loss, with one kernel for all columns, whose spectrum on a sample decays slowly.
+    For losses of norms like the square loss, with one kernel for all columns, whose spectrum decays slowly.
     """
     n, measure = problem.shape[0], problem.measure
     plain = problem.intercept is None and not problem.has_slopes and measure.observed is None
     if not (plain and problem.loss.of_norms and like_square(problem) and is_numpy(problem.Y) and n > FEW_ROWS):
-        return False
+        return None
     if not problem.gram.columns_alike:
-        return False
+        return None
     values = problem.gram.sample_spectrum(SAMPLE)
-    if values is None or not _slow_decay(values):
+    return problem.scale * n / SAMPLE * values if values is not None and _slow_decay(values) else None
+
+
+def _few_large_eigenvalues(problem: DualProblem, tol: float) -> bool:
+    """Whether a few landmarks leave a well-conditioned problem of norms."""
+    values = _norms_of_large_rank(problem)
+    if values is None:
         return False
-    costs = problem.gram.costs
-    steps = STEPS_LIKE_SQUARE * math.sqrt(1 + problem.scale * float(values[-1]) * n / SAMPLE)
+    beyond = min(math.ceil(CONDITIONING_ROWS * SAMPLE / problem.shape[0]), SAMPLE - 1)
+    return float(values[-1 - beyond]) <= BEYOND_LANDMARKS
+
+
+def _norms_of_full_rank(problem: DualProblem, tol: float) -> bool:
+    """Whether a Cholesky factor is cheaper than the steps of a proximal gradient method, for a problem of norms."""
+    values = _norms_of_large_rank(problem)
+    if values is None:
+        return False
+    costs, steps = problem.gram.costs, STEPS_LIKE_SQUARE * math.sqrt(1 + float(values[-1]))
     return FACTOR_SHARE * costs.factorisation + FACTORED_STEPS * costs.product < steps * costs.product
 
 
@@ -208,6 +226,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("square loss", ClosedForm, lambda problem, tol: isinstance(problem.loss, Square)),
     Rule("loss without a conjugate prox (smooth)", LBFGS, lambda problem, tol: not problem.loss.has_conjugate),
     Rule("arrays other than NumPy's", ProximalGradient, lambda problem, tol: not is_numpy(problem.Y)),
+    Rule("norms, one kernel of large rank", SubspaceNewton, _few_large_eigenvalues),
     Rule("norms, one kernel of large rank, small λ", FactoredADMM, _norms_of_full_rank),
     Rule("λ and rank large, no intercept beside norms", ProximalGradient, _well_conditioned),
     Rule("box dual of little curvature, or with missing values", SemismoothNewton, _box),
@@ -231,6 +250,7 @@ def select(problem: DualProblem, tol: float = 1e-4, max_iter: int | None = None)
     square loss                                            ClosedForm
     loss without a conjugate prox (smooth)                 LBFGS
     arrays other than NumPy's                              ProximalGradient
+    norms, one kernel of large rank                        SubspaceNewton
     norms, one kernel of large rank, small λ               FactoredADMM
     λ and rank large, no intercept beside norms            ProximalGradient
     box dual of little curvature, or with missing values   SemismoothNewton

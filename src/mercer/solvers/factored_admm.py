@@ -67,6 +67,11 @@ class FactoredADMM(Solver):
             raise self.refuse("this kernel mixes columns, or treats them differently", "Use ADMM.")
 
     def _solve(self, problem: DualProblem, init: Any, monitor: Monitor) -> SolverResult:
+        return self.iterate(problem, init, monitor)
+
+    def iterate(self, problem: DualProblem, init: Any, monitor: Monitor, n_iter: int = 0) -> SolverResult:
+        """Solve for the solver that the monitor belongs to, which has spent ``n_iter`` iterations already."""
+        before = n_iter
         matrix, root = _whitened(problem)
         quick = like_square(problem) and problem.measure.observed is None
         rho = 1.0 if quick else problem.unit
@@ -89,7 +94,7 @@ class FactoredADMM(Solver):
             certificate = problem.certificate(Z, H)
             if best is None or certificate.visible_gap < best[1].visible_gap:
                 best = Z, certificate
-            if monitor.done(n_iter, certificate, share=0.9) or crawls(n_iter, certificate.visible_gap):
+            if monitor.done(before + n_iter, certificate, share=0.9) or crawls(n_iter, certificate.visible_gap):
                 break
             following = n_iter + max(2, n_iter // 5)
             if n_iter >= FIRST_BALANCE and n_factors < MOST_FACTORS:
@@ -101,7 +106,7 @@ class FactoredADMM(Solver):
             last = Z
         assert best is not None  # the last step has a look
         exact = problem.certificate(best[0])
-        return monitor.result(best[0], exact, n_iter, None if n_iter >= self.max_iter else "stalled")
+        return monitor.result(best[0], exact, before + n_iter, None if n_iter >= self.max_iter else "stalled")
 
     @staticmethod
     def _start(problem: DualProblem, step: _RidgeFactor, init: Any, quick: bool) -> tuple[Any, Any]:
