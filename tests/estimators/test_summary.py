@@ -15,10 +15,14 @@ from mercer import (
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
+    FunctionalQuantileRegressor,
     FunctionalRegressor,
+    InputOutputKernelRegressor,
+    KernelAutoencoder,
     KernelQuantileRegressor,
     LevelSetDetector,
     MultiTaskRegressor,
+    OneClassForest,
     SimplexClassifier,
     VectorAutoRegressor,
     VectorFieldRegressor,
@@ -48,6 +52,15 @@ SHOWN = [
     (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], Y > 0]), Y, ["relative gap"]),
     (SimplexClassifier("gaussian", alpha=1e-2), X, Y > 0, ["classes", "relative gap"]),
     (VectorAutoRegressor(), X, None, ["kernel"]),
+    (OneClassForest(n_estimators=5, random_state=0), TABLE, None, ["trees", "5, each of", "<b>town", "%"]),
+    (KernelAutoencoder(n_components=1, alpha=1e-2), X, None, ["codes", "1 for each row", "relative gap"]),
+    (
+        FunctionalQuantileRegressor("gaussian", alpha=1e-2, tol=1e-2, calibration=None),
+        X,
+        np.stack([Y, -Y, Y], 1),
+        ["3 points, ", "levels", "relative gap"],
+    ),
+    (InputOutputKernelRegressor("gaussian", alpha=1e-2), X, np.stack([Y > 0, Y < 1], 1), ["Linear()", "relative gap"]),
 ]
 
 

@@ -49,7 +49,7 @@ def page(name: str) -> Report:
     X = rng.normal(size=(90, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return {"fan": _fan, "regions": _regions, "levels": _levels, "curves": _curves, "field": _field}[name](X, rng)
+        return PAGES[name](X, rng)
 
 
 def _fan(X, rng):
@@ -77,3 +77,45 @@ def _field(X, rng):
     P = X[:40, :2]
     Y = np.stack([-P[:, 1], P[:, 0]], axis=1) + 0.05 * rng.normal(size=P.shape)
     return mercer.explore(mercer.VectorFieldRegressor().fit(P, Y), P, Y, feature_names=["east", "north"])
+
+
+def _candidates(X, rng):
+    labels = pd.DataFrame((X + 0.3 * rng.normal(size=X.shape) > 0).astype(int), columns=["sea", "sky", HOSTILE])
+    model = mercer.InputOutputKernelRegressor("gaussian", alpha=1e-3).fit(X, labels)
+    return mercer.explore(model, X, labels, feature_names=["red", "green", "blue"], target_name="the scene")
+
+
+def _series(X, rng):
+    values = np.zeros((120, 2))
+    for t in range(1, 120):
+        values[t] = [0.9 * values[t - 1, 0], np.sin(2 * values[t - 1, 0])] + 0.2 * rng.normal(size=2)
+    days = pd.date_range("2024-01-01", periods=120)
+    frame = pd.DataFrame(values, columns=["rain", "river"], index=days)
+    return mercer.explore(mercer.VectorAutoRegressor(order=1).fit(frame), frame)
+
+
+def _curvefan(X, rng):
+    grid = np.linspace(0, 1, 12)
+    Y = np.sin(5 * grid + X[:, :1]) + 0.3 * (1 + grid) * rng.normal(size=(90, 12))
+    Y[3, 4] = np.nan
+    model = mercer.FunctionalQuantileRegressor("gaussian", alpha=1e-3, grid=grid, tol=1e-2, calibration=None)
+    return mercer.explore(model.fit(X, Y), X, Y, target_name="height")
+
+
+def _codes(X, rng):
+    angle = rng.uniform(0, 5, size=90)
+    rows = np.column_stack([np.sin(angle), np.cos(angle), angle / 2, np.cos(2 * angle)]) + 0.05 * rng.normal(
+        size=(90, 4)
+    )
+    return mercer.explore(mercer.KernelAutoencoder(n_components=2, alpha=1e-3).fit(rows), rows)
+
+
+def _scores(X, rng):
+    return mercer.explore(mercer.OneClassForest(n_estimators=20, random_state=0).fit(X), X)
+
+
+#: what makes the page of each kind of model
+PAGES = {
+    **{"fan": _fan, "regions": _regions, "levels": _levels, "curves": _curves, "field": _field},
+    **{"candidates": _candidates, "series": _series, "curvefan": _curvefan, "codes": _codes, "scores": _scores},
+}

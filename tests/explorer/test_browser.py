@@ -7,13 +7,13 @@ import re
 import pytest
 
 from tests.explorer.browser import Browser, executable
-from tests.explorer.fits import HOSTILE, page
+from tests.explorer.fits import HOSTILE, PAGES, page
 
 pytest.importorskip("websocket", reason='the browser is driven by websocket-client: pip install ".[test]"')
 if executable() is None:
     pytest.skip("there is no browser: install chromium to test pages", allow_module_level=True)
 
-VIEWS = ["fan", "regions", "levels", "curves", "field"]
+VIEWS = list(PAGES)
 PICTURE = "document.querySelector('#view svg').outerHTML"
 SAID = "document.getElementById('said').textContent"
 RIGHT = ("ArrowRight", 39)
@@ -120,6 +120,32 @@ def test_a_place_is_chosen_by_pointing(browser, paths):
     after = browser.run(SAID)
     assert re.sub(r" Of 90 rows.*", "", before) != re.sub(r" Of 90 rows.*", "", after)
     assert re.search(r" Of 90 rows.*", before)[0] == re.search(r" Of 90 rows.*", after)[0]
+
+
+@pytest.mark.parametrize("name", ["candidates", "curvefan"])
+def test_inputs_of_ones_own(browser, paths, name):
+    browser.open(paths[name])
+    before = browser.run(SAID)
+    choose = "(() => { const list = document.querySelector('select[name=mode]'); list.value = 1; "
+    browser.run(choose + "list.dispatchEvent(new Event('input')); })()")
+    browser.settle()
+    after = browser.run(SAID)
+    assert "a row with" in after
+    browser.run("document.querySelector('.control:not([hidden]) [name^=held]').focus()")
+    browser.press(*RIGHT)
+    assert len({before, after, browser.run(SAID)}) == 3
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_picture_is_a_table_too(browser, paths, name):
+    browser.open(paths[name])
+    browser.run("document.querySelector('#numbers summary').click()")
+    browser.settle()
+    rows = browser.run("[...document.querySelectorAll('#table tr')].map((row) => row.innerText)")
+    assert len(rows) > 2
+    assert not re.search("NaN|undefined", "".join(rows))
+    assert browser.complaints() == []
 
 
 def test_names_are_shown_and_not_obeyed(browser, paths):

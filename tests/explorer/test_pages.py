@@ -16,7 +16,7 @@ import mercer
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.explorer.packing import packed
 from mercer.explorer.slices import read_input_table
-from tests.explorer.fits import HOSTILE, data_of, flats, page, unpacked
+from tests.explorer.fits import HOSTILE, PAGES, data_of, flats, page, unpacked
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -47,7 +47,7 @@ def test_codes_are_close_and_missing_stays_missing():
     assert unpacked(packed([3.0, 3.0])).tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize("name", ["fan", "regions", "levels", "curves", "field"])
+@pytest.mark.parametrize("name", list(PAGES))
 def test_pages_are_small_and_alone(name):
     report = page(name)
     assert len(report.html.encode()) < 400_000
@@ -185,9 +185,11 @@ def test_what_cannot_be_shown_is_said():
         mercer.explore(model, X, Y[1:])
     with pytest.raises(DataError, match="1 names for 2 columns"):
         mercer.explore(model, X, Y, feature_names=["a"])
-    series = mercer.VectorAutoRegressor().fit(np.cumsum(X, 0))
-    with pytest.raises(UnsupportedError, match="ForecastDisplay"):
-        mercer.explore(series, X)
+    series = mercer.VectorAutoRegressor().fit([np.cumsum(X, 0), X])
+    with pytest.raises(UnsupportedError, match="one series"):
+        mercer.explore(series, [X, X])
+    with pytest.raises(UnsupportedError, match="no page for a StandardScaler"):
+        mercer.explore(StandardScaler().fit(X), X)
     for objects in (["a", "b"], [{1}, {2}], [(1, [2]), (3, [4, 5])]):
         with pytest.raises(UnsupportedError, match="predicts objects"):
             mercer.explore(Objects(objects).fit(X), X)
@@ -203,3 +205,67 @@ def test_reports_are_saved_and_shown(tmp_path):
     shown = report._repr_html_()
     assert shown.startswith("<iframe")
     assert "<script" not in shown
+
+
+def test_candidates_are_those_that_the_model_ranks():
+    report = page("candidates")
+    given, panels = data_of(report)["explore"], data_of(report)["panels"]
+    scores = np.array(given["scores"])
+    assert np.all(np.diff(scores, axis=1) <= 0)
+    assert scores.shape == np.shape(given["best"])
+    first = [given["names"][row[0]] for row in given["best"]]
+    right = np.mean([found == truth for found, truth in zip(first, given["truth"], strict=True)])
+    assert right == pytest.approx(np.mean(np.array(given["ranks"]) == 1))
+    assert right > 0.6
+    assert len(given["heldBest"]) == np.prod(given["heldShape"])
+    share = next(panel for panel in panels if panel["title"].startswith("How far down"))["lines"][0]["y"]
+    assert share[-1] == 1
+    assert f"{HOSTILE}, sea" not in given["names"]  # labels keep the order of their columns
+    assert any(name.startswith("sea, ") for name in given["names"])
+
+
+def test_forecasts_are_those_of_the_model():
+    rng = np.random.default_rng(0)
+    Y = np.cumsum(rng.normal(size=(60, 2)), axis=0)
+    model = mercer.VectorAutoRegressor(order=2, toward="last").fit(Y)
+    given = data_of(mercer.explore(model, Y))["explore"]
+    for k in (0, 7, len(given["origins"]) - 1):
+        t = given["origins"][k]
+        expected = model.forecast(len(given["forecasts"][0][k]), Y[:t])
+        np.testing.assert_allclose(np.array(given["forecasts"])[:, k].T, expected, rtol=1e-3, atol=1e-3)
+    assert np.all(np.array(given["low"]) <= np.array(given["high"]))
+    assert given["origins"][-1] == 60
+    np.testing.assert_allclose(np.array(given["values"]).T, Y, rtol=1e-3, atol=1e-3)
+
+
+def test_quantiles_of_curves_are_those_of_the_model():
+    report = page("curvefan")
+    given = data_of(report)["explore"]
+    values = unpacked(given["predicted"])
+    assert values.shape[1:] == (12, len(given["levels"]))
+    step = np.ptp(values) / 65534
+    assert np.all(np.diff(values, axis=2) >= -2 * step)  # levels do not cross
+    judged = next(panel for panel in data_of(report)["panels"] if panel["panel"] == "reliability")
+    np.testing.assert_allclose(judged["observed"], judged["levels"], atol=0.12)
+    row = given["rows"].index(3)  # of which one value was not observed
+    assert [len(given["observed"][k]["t"]) for k in (row, row + 1)] == [11, 12]
+
+
+def test_codes_are_decoded():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 1)) @ np.ones((1, 3)) + 0.05 * rng.normal(size=(30, 3))
+    model = mercer.KernelAutoencoder(n_components=1, alpha=1e-3).fit(rows)
+    given = data_of(mercer.explore(model, rows, feature_names=["a", "b", "c"]))["explore"]
+    assert given["columns"] == ["a", "b", "c"]
+    decoded = unpacked(given["decoded"])
+    expected = model.inverse_transform(np.array(given["axes"][0])[:, None])
+    np.testing.assert_allclose(decoded, expected, atol=1e-3)
+    np.testing.assert_allclose(given["codes"][0], model.transform(rows)[:, 0], rtol=1e-3, atol=1e-4)
+
+
+def test_fractions_of_a_forest_are_those_of_the_rows():
+    given = data_of(page("scores"))["explore"]
+    assert np.all(np.array(given["outside"]) <= np.array(given["levels"]) + 1 / 90)  # less where scores are equal
+    assert np.all(np.diff(given["outside"]) >= 0)
+    outside = np.mean([[mark == "0" for mark in row] for row in given["inside"]], axis=0)
+    np.testing.assert_allclose(outside, given["outside"], atol=1e-6)

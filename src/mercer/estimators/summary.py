@@ -86,7 +86,7 @@ def facts(model: Any, names: Sequence[str] | None = None) -> Iterator[tuple[str,
 def relevant_columns(model: Any, names: Sequence[str] | None = None) -> list[tuple[str, float]] | None:
     """Return the columns that matter most with their shares, for models that know them."""
     model = _inner(model)
-    relevance = getattr(model, "relevance_", None)
+    relevance = getattr(model, "relevance_", getattr(model, "feature_importances_", None))
     if relevance is None:
         return None
     relevance, encoder = np.asarray(relevance), getattr(model, "encoder_", None)
@@ -117,7 +117,13 @@ def _certified(model: Any, names: Sequence[str] | None) -> Iterator[tuple[str, s
     columns = relevant_columns(model, names)
     if columns is not None:
         yield "columns", ", ".join(f"{name} {100 * share:.0f} %" for name, share in columns)
-    if getattr(model, "measure_", None) is not None:
+    if getattr(model, "trees_", None) is not None:
+        yield "trees", f"{model.n_estimators}, each of {model.max_samples_} rows and {model.max_features_} columns"
+    if getattr(model, "embedding_", None) is not None:
+        yield "codes", f"{model.embedding_.shape[1]} for each row"
+    if getattr(model, "levels_", None) is not None and getattr(model, "times_", None) is not None:
+        yield "nodes", f"{len(model.times_)} points, {len(model.levels_)} levels"
+    elif getattr(model, "measure_", None) is not None:
         yield "nodes", f"{len(model.measure_)} of θ"
     closed = getattr(model, "stages_", None) is not None and getattr(model, "shape_", None) is None
     if hasattr(model, "relative_gap_") and not closed:  # stages alone solve no problem that has a gap

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._html import objective_of
 from mercer._version import __version__
-from mercer.estimators.delegation import offers
 from mercer.estimators.summary import facts
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.explorer.kinds import EXPLORED_KINDS, Kind, explored_kind
@@ -71,10 +70,11 @@ def explore(
     Parameters
     ----------
     model : estimator
-        Fitted: any estimator of mercer but :class:`~mercer.estimators.VectorAutoRegressor`, also at the end of a
-        Pipeline; or what predicts quantiles, probabilities, curves or numbers in their manner.
+        Fitted: any estimator of mercer, also at the end of a Pipeline; or what predicts quantiles, probabilities,
+        curves, scores or numbers in their manner.
     X : array, data frame or functions, with n_samples rows
-        Rows, best some that the model was not fitted on. They say where columns are moved, too.
+        Rows, best some that the model was not fitted on. They say where columns are moved, too. Of a
+        :class:`~mercer.estimators.VectorAutoRegressor` the series, rows in the order of time.
     y : array or what ``fit`` takes, optional
         What was observed of them. Without it the page does not judge the model.
     title : str, optional
@@ -123,10 +123,9 @@ def explore(
 
 def _kind_of(model: Any) -> Kind:
     kind = explored_kind(model)
-    if kind is None or offers(model, "forecast"):
+    if kind is None:
         known = ", ".join(type(each).__name__ for each in EXPLORED_KINDS)
-        hint = " Forecasts are drawn by mercer.plotting.ForecastDisplay." if offers(model, "forecast") else ""
-        raise UnsupportedError(f"explore has no page for a {type(model).__name__}; there are pages of {known}.{hint}")
+        raise UnsupportedError(f"explore has no page for a {type(model).__name__}; there are pages of {known}.")
     return kind
 
 
