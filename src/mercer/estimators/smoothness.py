@@ -12,7 +12,7 @@ from mercer.estimators.between_nodes import FEW_CURVES, carries_between
 from mercer.estimators.regularisation import MOST_ROWS, TIE
 from mercer.estimators.sample import Sample
 from mercer.kernels import Gaussian, Kernel
-from mercer.linalg import affordable_rows
+from mercer.linalg import Gram, affordable_rows
 from mercer.losses import Loss, Square
 from mercer.operator_valued import OperatorValuedKernel
 from mercer.solvers import ClosedForm, generalised_errors, kernel_grid_errors, leave_one_out_errors
@@ -263,10 +263,15 @@ def _left_out_halves(
     return errors / n
 
 
-def ridge_residuals(sample: Sample, chosen: Smoothness, loss: Loss) -> np.ndarray:
-    """Return y − f(x) of ridge regression, in the layout of the outputs, bound as for the loss."""
+def ridge_residuals(sample: Sample, chosen: Smoothness, loss: Loss, gram: Gram | None = None) -> np.ndarray:
+    """Return y − f(x) of ridge regression, in the layout of the outputs, bound as for the loss.
+
+    ``gram`` is its Gram operator, with what is known of that already.
+    """
     bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
     ridge = sample.pose(bound, Square(), chosen.alpha)
+    if gram is not None:
+        ridge = ridge.with_gram(gram)
     result = ClosedForm(tol=COMPARED_TOL).solve(ridge)
     return sample.outputs.residuals(sample.predictor(bound, ridge, result), sample.X)
 

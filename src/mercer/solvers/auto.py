@@ -127,10 +127,12 @@ def _box(problem: DualProblem, tol: float) -> bool:
     These do where the dual is curved, as the loss is smooth, and for a loose gap where a large rank makes Newton steps
     dear.
     """
-    if problem.box is None or (tol >= LOOSE_GAP and _slow_decay(problem.gram.sample_spectrum(SAMPLE))):
+    if problem.box is None:
         return False
     curved = like_square(problem) or problem.box.curvature > CURVED * problem.unit
-    return not curved or problem.measure.observed is not None or problem.has_slopes
+    if curved and problem.measure.observed is None and not problem.has_slopes:
+        return False
+    return tol < LOOSE_GAP or not _slow_decay(problem.gram.sample_spectrum(SAMPLE))
 
 
 def _strict_slopes(problem: DualProblem, tol: float) -> bool:
