@@ -178,6 +178,54 @@ def test_fields(folder):
     np.testing.assert_allclose(found, wind, atol=0.1)
 
 
+def films():
+    area = FLATS["area"].fillna(50)
+    labels = pd.DataFrame({"big": area > 60, "huge": area > 90, "north": FLATS["town"] == "Oslo"}).astype(int)
+    sets = [{name for name in labels if row[name]} for _, row in labels.iterrows()]
+    table = labels.add_prefix("is_").assign(key=FLATS["key"], area=area, town=FLATS["town"])
+    return table.assign(tags=["; ".join(sorted(one)) for one in sets], word=[f"{'ab'[len(one) > 1]}ba" for one in sets])
+
+
+def test_sets_of_labels(folder):
+    films().to_csv("films.csv", index=False)
+    run("fit structured films.csv --target tags --separator ; --features area,town --out tags.mercer --calibrate")
+    run("predict tags.mercer films.csv --top 2 --coverage .8 --keep key,tags -o out.csv")
+    found = pd.read_csv("out.csv", keep_default_na=False)
+    assert list(found) == ["key", "tags of films.csv", "tags", "best 1", "best 2", "set size", "set"]
+    assert found["tags"].tolist() == found["best 1"].tolist()
+    truth = [set(filter(None, cell.replace(" ", "").split(";"))) for cell in found["tags of films.csv"]]
+    told = [set(filter(None, cell.split(";"))) for cell in found["tags"]]
+    assert np.mean([one == other for one, other in zip(truth, told, strict=True)]) > 0.8
+    # as in Python
+    model = mercer.load("tags.mercer")
+    X = films()[["area", "town"]]
+    assert told == list(model.predict(X))
+    sets = model.predict_set(X, coverage=0.8)
+    assert found["set size"].tolist() == [len(one) for one in sets]
+    assert found["set"].tolist() == [" | ".join(";".join(sorted(labels)) for labels in one) for one in sets]
+    run("report tags.mercer films.csv -o tags.html")
+    assert "Do sets hold what they say?" in Path("tags.html").read_text(encoding="utf-8")
+
+
+def test_columns_of_labels_and_strings(folder, capsys):
+    films().to_csv("films.csv", index=False)
+    run("fit structured films.csv --labels is_* --features area,town --out labels.mercer --report labels.html")
+    run("predict labels.mercer films.csv --top 1 -o out.csv")
+    found = pd.read_csv("out.csv")
+    assert list(found) == ["is_big", "is_huge", "is_north", "best 1"]
+    truth = films()[["is_big", "is_huge", "is_north"]]
+    assert np.mean(found[list(truth)] == truth) > 0.9
+    assert "is_big, is_north" in Path("labels.html").read_text(encoding="utf-8")
+    run("fit structured films.csv --labels is_* --kernel agreement --features area,town --out labels.mercer")
+    run("predict labels.mercer films.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv") == truth) > 0.9
+    run("fit structured films.csv --target word --features area,town --out words.mercer")
+    run("predict words.mercer films.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv")["word"] == films()["word"]) > 0.8
+    assert main(["predict", "words.mercer", "films.csv", "--coverage", ".9", "-o", "out.csv"]) == 2
+    assert "--calibrate" in capsys.readouterr().err
+
+
 def test_info(folder, capsys):
     run("fit quantile flats.csv --target rent --drop key,dear --out rent.mercer --calibrate")
     mercer.save(FunctionalRegressor(alpha=0.1, grid=GRID).fit(FLATS[["lift"]], WIDE), "curves.mercer")
@@ -251,7 +299,9 @@ def test_completion(shell, capsys):
     assert "quantile" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field"])
+@pytest.mark.parametrize(
+    "command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field", "fit structured"]
+)
 def test_help_has_examples(command, capsys):
     run(f"{command} --help")
     text = capsys.readouterr().out

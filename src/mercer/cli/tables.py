@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from mercer.cli.terminal import CommandError
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["columns_of_text", "number_column", "read_table", "require_columns", "write_table"]
+__all__ = ["columns_of_text", "matching_columns", "number_column", "read_table", "require_columns", "write_table"]
 
 #: how dates and times are written, year first: other ways could mean several days, and stay text
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
@@ -70,6 +71,15 @@ def require_columns(frame: pandas.DataFrame, names: Sequence[str], path: str) ->
     if missing:
         there = ", ".join(map(str, frame.columns[:SHOWN_NAMES]))
         raise CommandError(f"{path} has no column {missing[0]!r}; it has {there}")
+
+
+def matching_columns(frame: pandas.DataFrame, patterns: Sequence[str], option: str, path: str) -> list[str]:
+    """Return the names of columns that match patterns such as ``temp_*``, in their order; two at least."""
+    matched = [str(name) for each in patterns for name in frame.columns if fnmatchcase(str(name), each)]
+    names = list(dict.fromkeys(matched))
+    if len(names) < 2:
+        raise CommandError(f"{path} has {len(names)} columns that match {option} {','.join(patterns)}")
+    return names
 
 
 def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:

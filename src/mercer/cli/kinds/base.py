@@ -132,7 +132,7 @@ def weight_of(frame: pandas.DataFrame, options: argparse.Namespace) -> np.ndarra
 
 def check_options(kind: Kind | None, model: Any, options: argparse.Namespace) -> None:
     """Refuse options of predictions that mean nothing for a model."""
-    for name in ("levels", "coverage", "points", "long"):
+    for name in ("levels", "coverage", "points", "top", "long"):
         if getattr(options, name) not in (None, False) and (kind is None or name not in kind.options):
             raise CommandError(f"--{name} means nothing for a {type(model).__name__}")
 

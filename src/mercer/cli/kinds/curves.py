@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, inputs_of, names_in, weight_of
-from mercer.cli.tables import read_table, require_columns
+from mercer.cli.tables import matching_columns, read_table, require_columns
 from mercer.cli.terminal import CommandError, names_of, numbers_of
 from mercer.estimators import ConformalFunctionalRegressor, FunctionalRegressor
 from mercer.preprocessing import curves_from_long
@@ -99,10 +98,7 @@ class Curves(Kind):
 
 def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, Any, Any, dict[str, Any], Any]:
     """Return inputs, curves on a grid, the grid, notes and weights of a wide table."""
-    matched = [str(name) for each in options.curve for name in frame.columns if fnmatchcase(str(name), each)]
-    names = list(dict.fromkeys(matched))  # in the order of patterns, as points are
-    if len(names) < 2:
-        raise CommandError(f"{options.data} has {len(names)} columns that match --curve {','.join(options.curve)}")
+    names = matching_columns(frame, options.curve, "--curve", options.data)  # in the order of patterns, as points are
     points = _points_of(names) if options.points is None else options.points
     if len(points) != len(names):
         raise CommandError(f"--points has {len(points)} numbers for {len(names)} columns of the curve")
