@@ -126,6 +126,10 @@ def test_wide_curves(folder):
     assert list(pd.read_csv("out.csv")) == [*names, *(f"lower {n}" for n in names), *(f"upper {n}" for n in names)]
     run("predict w.mercer new.csv --points .25,1 --keep key -o out.csv")
     assert list(pd.read_csv("out.csv")) == ["key", "value(0.25)", "value(1)"]
+    run("fit curves w.csv --curve t-* --value height --out h.mercer --report h.html")
+    assert "Predicted height" in Path("h.html").read_text(encoding="utf-8")
+    run("predict h.mercer new.csv --points .25,1 -o out.csv")
+    assert list(pd.read_csv("out.csv")) == ["height(0.25)", "height(1)"]
     run("predict w.mercer new.csv --long --keep key -o long.csv")
     long = pd.read_csv("long.csv")
     assert list(long) == ["key", "t", "value"]
@@ -281,6 +285,20 @@ def test_demo_leaves_tables_for_the_commands_that_it_names(folder, capsys):
     assert len(pd.read_csv("trial/quantiles.csv")) == 20
     assert "diabetes" in Path("trial/report.html").read_text(encoding="utf-8")
     assert Path("trial/y.html").stat().st_size < 400_000
+
+
+def test_compressed_tables(folder):
+    FLATS.to_csv("flats.csv.gz", index=False)
+    run("fit quantile flats.csv.gz --target rent --features area --out rent.mercer")
+    run("predict rent.mercer flats.csv -o out.tsv.gz")
+    assert Path("out.tsv.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert len(pd.read_csv("out.tsv.gz", sep="\t")) == N
+
+
+def test_names_as_inputs_are_noticed(folder, capsys):
+    run("fit quantile flats.csv --target rent --features key,area,town --out rent.mercer")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "mercer: warning: flats.csv: 'key' is another text in each row; if it is a name, --drop key"
 
 
 def test_warnings_are_one_line(folder, capsys):

@@ -27,6 +27,8 @@ def folder(tmp_path_factory):
     (path / "empty.csv").write_text("")
     (path / "header.csv").write_text("a,b\n")
     (path / "binary.csv").write_bytes(bytes(range(128, 256)))
+    TABLE.to_csv(path / "cut.csv.gz", index=False)
+    (path / "cut.csv.gz").write_bytes((path / "cut.csv.gz").read_bytes()[:-200])
     (path / "t.xlsx").write_text("")
     (path / "t.parquet").write_text("no")
     (path / "file.mercer").write_text("no model")
@@ -59,6 +61,7 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("fit quantile empty.csv --target y -o m", "empty.csv is empty"),
         ("fit quantile header.csv --target a -o m", "header.csv has names of columns, but no rows"),
         ("fit quantile binary.csv --target a -o m", "binary.csv cannot be read as a table"),
+        ("fit quantile cut.csv.gz --target a -o m", "cut.csv.gz"),
         ("fit quantile t.xlsx --target a -o m", "t.xlsx must end in one of .csv"),
         ("fit quantile t.parquet --target a -o m", "cannot be read as Parquet"),
         ("fit quantile t.csv --target q -o m", "t.csv has no column 'q'; it has a, b, c1, c2, y, hole"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,13 +14,25 @@ from mercer.cli.terminal import CommandError
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["columns_of_text", "matching_columns", "number_column", "read_table", "require_columns", "write_table"]
+__all__ = [
+    "columns_of_names",
+    "columns_of_text",
+    "matching_columns",
+    "number_column",
+    "read_table",
+    "require_columns",
+    "write_table",
+]
 
 #: how dates and times are written, year first: other ways could mean several days, and stay text
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 #: what separates columns, by the ending of the name
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
 PARQUET = (".parquet", ".pq")
+#: what may follow the ending of a text file that is compressed
+COMPRESSED = ".gz"
+#: rows from which a column of text that never repeats itself is noticed
+FEW_ROWS = 10
 #: names of columns that an error lists
 SHOWN_NAMES = 20
 
@@ -30,12 +43,12 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
     Parameters
     ----------
     path : str
-        A CSV file, one with tabs (``.tsv``), or a Parquet file (``.parquet``).
+        A CSV file, one with tabs (``.tsv``), both also as ``.gz``, or a Parquet file (``.parquet``).
     text : sequence of str
         Columns that are text whatever they look like, as they were when a model was fitted.
     """
     pandas = _pandas()
-    ending = Path(path).suffix.lower()
+    ending = _ending(path)
     if ending in PARQUET:
         return _parquet(lambda: pandas.read_parquet(path))
     if ending not in SEPARATORS:
@@ -44,7 +57,7 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         frame = pandas.read_csv(path, sep=SEPARATORS[ending], dtype=dict.fromkeys(text, str))
     except pandas.errors.EmptyDataError as error:
         raise CommandError(f"{path} is empty") from error
-    except (pandas.errors.ParserError, UnicodeDecodeError) as error:
+    except (pandas.errors.ParserError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise CommandError(f"{path} cannot be read as a table: {error}") from error
     if len(frame) == 0:
         raise CommandError(f"{path} has names of columns, but no rows")
@@ -56,7 +69,7 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
 
 def write_table(frame: pandas.DataFrame, path: str) -> None:
     """Write a table as CSV or Parquet, by the ending of the name."""
-    ending = Path(path).suffix.lower()
+    ending = _ending(path)
     if ending in PARQUET:
         _parquet(lambda: frame.to_parquet(path, index=False))
     elif ending in SEPARATORS:
@@ -96,6 +109,19 @@ def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:
 def columns_of_text(frame: pandas.DataFrame) -> list[str]:
     """Return the columns whose cells are text."""
     return [str(name) for name in frame.columns if _text(frame[name]) is not None]
+
+
+def columns_of_names(frame: pandas.DataFrame) -> list[str]:
+    """Return the columns of text that differ in every row, as names and keys do: no new row has anything of theirs."""
+    if len(frame) < FEW_ROWS:
+        return []
+    return [str(name) for name in frame.columns if _text(frame[name]) is not None and frame[name].is_unique]
+
+
+def _ending(path: str) -> str:
+    name = path.lower()
+    plain = name.removesuffix(COMPRESSED)
+    return Path(plain if Path(plain).suffix in SEPARATORS else name).suffix
 
 
 def _text(column: Any) -> Any:

@@ -41,10 +41,10 @@ class Curves(Kind):
         wide.add_argument(
             "--points", type=numbers_of, metavar="T,T", help="where they lie; by default numbers in names"
         )
-        long = parser.add_argument_group("long tables", "a row for each observation")
+        parser.add_argument("--value", metavar="NAME", help="what was observed: of long tables its column")
+        long = parser.add_argument_group("long tables", "a row for each observation, --value in one column")
         long.add_argument("--id", metavar="COLUMN", help="whose curve it is")
         long.add_argument("--time", metavar="COLUMN", help="where it was observed: a number or a date")
-        long.add_argument("--value", metavar="COLUMN", help="what was observed")
         constant = "by default inputs are columns of TABLE that are constant within each id"
         long.add_argument("--inputs", metavar="TABLE", help=f"a table with a row for each id; {constant}")
         add_calibration(parser, "bands")
@@ -108,7 +108,8 @@ def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     names, points = [names[k] for k in order], np.asarray(points, dtype=float)[order]
     require_numbers(frame, names, options.data)
     curves = frame[names].to_numpy(dtype=float, na_value=np.nan)
-    return inputs_of(frame, options, names), curves, points, {"target": names}, weight_of(frame, options)
+    notes = {"target": names} | ({} if options.value is None else {"value": options.value})
+    return inputs_of(frame, options, names), curves, points, notes, weight_of(frame, options)
 
 
 def require_numbers(frame: pandas.DataFrame, names: list[str], path: str) -> None:
