@@ -32,7 +32,7 @@ PARQUET = (".parquet", ".pq")
 #: what may follow the ending of a text file that is compressed
 COMPRESSED = ".gz"
 #: rows from which a column of text that never repeats itself is noticed
-FEW_ROWS = 10
+ROWS_OF_NAMES = 10
 #: names of columns that an error lists
 SHOWN_NAMES = 20
 
@@ -113,7 +113,7 @@ def columns_of_text(frame: pandas.DataFrame) -> list[str]:
 
 def columns_of_names(frame: pandas.DataFrame) -> list[str]:
     """Return the columns of text that differ in every row, as names and keys do: no new row has anything of theirs."""
-    if len(frame) < FEW_ROWS:
+    if len(frame) < ROWS_OF_NAMES:
         return []
     return [str(name) for name in frame.columns if _text(frame[name]) is not None and frame[name].is_unique]
 
