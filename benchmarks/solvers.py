@@ -2,7 +2,8 @@
 
     python benchmarks/solvers.py             # about 20 minutes on one core; rewrites docs/solvers.md
     python benchmarks/solvers.py --quick     # a tenth of the problems, writes no page
-    python benchmarks/solvers.py --times benchmarks/results/solvers.json    # other choices, times as they were measured
+    python benchmarks/solvers.py --times benchmarks/results/solvers.json    # times as they were measured, of new
+                                                                            # problems now, and all choices anew
 
 Problems differ in what is learned (quantiles, costs, M-quantiles, expectiles, robust curves, coupled level sets, slopes
 that cost or must not be negative, vectors of independent numbers), in n, m, the number of columns, λ, the gap and the
@@ -148,13 +149,14 @@ def seconds(solver: Any, make: Callable[[], DualProblem], limit: float) -> tuple
 
 
 def measure_all(quick: bool, limit: float, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return settings, times and choices of all problems; times of ``known`` rows are taken from there."""
+    """Return settings, times and choices of all problems; times of ``known`` rows, the first ones, are taken there."""
     rows = []
     for number, (settings, make, tol) in enumerate(grid(quick)):
         problem = make()
         chosen = type(select(problem, tol)).__name__
-        times = known[number]["seconds"] if known else {}
-        for kind in () if known else SOLVERS:
+        measured = number < len(known)
+        times = known[number]["seconds"] if measured else {}
+        for kind in () if measured else SOLVERS:
             solver = kind(tol=tol)
             try:
                 solver.check(problem)
