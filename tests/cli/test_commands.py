@@ -287,6 +287,18 @@ def test_demo_leaves_tables_for_the_commands_that_it_names(folder, capsys):
     assert Path("trial/y.html").stat().st_size < 400_000
 
 
+@pytest.mark.parametrize(("kind", "target"), [("quantile", "rent"), ("cost", "dear"), ("structured", "town")])
+def test_rows_without_a_target_are_left_out(folder, capsys, kind, target):
+    table = FLATS.assign(**{target: FLATS[target].where(FLATS.index > 4)})
+    table.to_csv("holes.csv", index=False)
+    run(f"fit {kind} holes.csv --target {target} --features area --out a.mercer --report a.html")
+    said = capsys.readouterr()
+    assert said.err == f"mercer: warning: holes.csv: 5 of 50 rows have no '{target}' and are left out\n"
+    assert "of 45 rows" in said.out
+    run("report a.mercer holes.csv -o rows.html")
+    assert "45 rows of holes.csv" in Path("rows.html").read_text(encoding="utf-8")
+
+
 def test_compressed_tables(folder):
     FLATS.to_csv("flats.csv.gz", index=False)
     run("fit quantile flats.csv.gz --target rent --features area --out rent.mercer")

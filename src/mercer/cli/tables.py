@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mercer.cli.terminal import CommandError
+from mercer.cli.terminal import CommandError, complain
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +21,7 @@ __all__ = [
     "number_column",
     "read_table",
     "require_columns",
+    "rows_with",
     "write_table",
 ]
 
@@ -28,6 +29,8 @@ __all__ = [
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 #: what separates columns, by the ending of the name
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+#: what some programs write in their place
+OTHER_SEPARATOR = re.compile(r"[;\t|]")
 PARQUET = (".parquet", ".pq")
 #: what may follow the ending of a text file that is compressed
 COMPRESSED = ".gz"
@@ -61,6 +64,11 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         raise CommandError(f"{path} cannot be read as a table: {error}") from error
     if len(frame) == 0:
         raise CommandError(f"{path} has names of columns, but no rows")
+    if len(frame.columns) == 1 and (mark := OTHER_SEPARATOR.search(str(frame.columns[0]))):
+        raise CommandError(
+            f"{path} has one column, {frame.columns[0]!r}: columns seem to be separated by {mark[0]!r}; save it with commas "
+            "as .csv, or with tabs as .tsv"
+        )
     for name in frame.columns.difference(text, sort=False):
         if _is_dates(frame[name]):
             frame[name] = _dates(pandas, frame[name])
@@ -104,6 +112,18 @@ def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:
     if column.dtype.kind not in "biuf":
         raise CommandError(f"{path}: column {name!r} holds {column.iloc[0]!r} where numbers are needed")
     return column.to_numpy(dtype=float)
+
+
+def rows_with(frame: pandas.DataFrame, name: str, path: str) -> pandas.DataFrame:
+    """Return the rows in which a column has a value, which a target needs, and say how many are left out."""
+    require_columns(frame, [name], path)
+    there = frame[name].notna()
+    if there.all():
+        return frame
+    if not there.any():
+        raise CommandError(f"{path}: column {name!r} has no value in any row")
+    complain("warning", f"{path}: {int((~there).sum())} of {len(frame)} rows have no {name!r} and are left out")
+    return frame[there]
 
 
 def columns_of_text(frame: pandas.DataFrame) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mercer.cli.tables import number_column, require_columns
+from mercer.cli.tables import number_column, require_columns, rows_with
 from mercer.cli.terminal import CommandError, names_of
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Kind(ABC):
         names = notes.get("target")
         if not (isinstance(names, list) and names and all(name in frame.columns for name in names)):
             return frame, None
+        if len(names) == 1:
+            frame = rows_with(frame, names[0], path)
         columns = [number_column(frame, name, path) for name in names]
         return frame, columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, inputs_of, names_in, weight_of
-from mercer.cli.tables import matching_columns, number_column, require_columns
+from mercer.cli.tables import matching_columns, number_column, require_columns, rows_with
 from mercer.cli.terminal import CommandError, names_of
 from mercer.estimators import ConformalCandidates, InputOutputKernelRegressor
 
@@ -57,6 +57,7 @@ class Structured(Kind):
             objects, notes = _label_vectors(frame, names, options.data), {"target": names}
         else:
             names, notes = [options.target], {"target": [options.target], "separator": options.separator}
+            frame = frame if options.separator else rows_with(frame, options.target, options.data)
             objects = _texts(frame, options.target, options.separator, options.data)
         model: Any = InputOutputKernelRegressor(output_kernel=_kernel(options), verbose=int(options.verbose))
         if options.calibrate:
@@ -70,6 +71,7 @@ class Structured(Kind):
         if "separator" not in notes:
             return frame, _label_vectors(frame, names, path)
         separator = notes["separator"] if isinstance(notes["separator"], str) else None
+        frame = frame if separator else rows_with(frame, names[0], path)
         return frame, _texts(frame, names[0], separator, path)
 
     def predict(self, model, inputs, options, notes):
@@ -116,8 +118,6 @@ def _texts(frame: pandas.DataFrame, name: str, separator: str | None, path: str)
     if separator is not None:
         cells = column.fillna("").astype(str)
         return [{label.strip() for label in cell.split(separator) if label.strip()} for cell in cells]
-    if column.isna().any():
-        raise CommandError(f"{path}: column {name!r} has no value in {int(column.isna().sum())} rows; leave them out")
     return column.astype(str).tolist()
 
 
