@@ -66,8 +66,8 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         raise CommandError(f"{path} has names of columns, but no rows")
     if len(frame.columns) == 1 and (mark := OTHER_SEPARATOR.search(str(frame.columns[0]))):
         raise CommandError(
-            f"{path} has one column, {frame.columns[0]!r}: columns seem to be separated by {mark[0]!r}; save it with commas "
-            "as .csv, or with tabs as .tsv"
+            f"{path} has one column, {frame.columns[0]!r}: columns seem to be separated by {mark[0]!r}; save it with "
+            "commas as .csv, or with tabs as .tsv"
         )
     for name in frame.columns.difference(text, sort=False):
         if _is_dates(frame[name]):
