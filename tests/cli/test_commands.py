@@ -299,6 +299,13 @@ def test_rows_without_a_target_are_left_out(folder, capsys, kind, target):
     assert "45 rows of holes.csv" in Path("rows.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("somebody", [True, False])
+def test_who_looks_sees_what_is_computed(folder, capsys, monkeypatch, somebody):
+    monkeypatch.setattr("mercer.cli.fit.watched", lambda: somebody)
+    run("fit cost flats.csv --target dear --features area --out a.mercer")
+    assert ("[mercer]" in capsys.readouterr().err) == somebody
+
+
 def test_compressed_tables(folder):
     FLATS.to_csv("flats.csv.gz", index=False)
     run("fit quantile flats.csv.gz --target rent --features area --out rent.mercer")

@@ -148,7 +148,12 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop", type=names_of, default=[], metavar="A,B", help="columns that are no inputs")
     parser.add_argument("--text", type=names_of, default=[], metavar="A,B", help="codes that look like numbers")
     parser.add_argument("--weight", metavar="COLUMN", help="weights of rows")
-    parser.add_argument("--verbose", "-v", action="store_true", help="tell on standard error what is computed")
+    parser.add_argument(
+        "--verbose",
+        "-v",
+        action="store_true",
+        help="tell on standard error what is computed; in a terminal it is shown anyway",
+    )
 
 
 def names_in(notes: dict[str, Any], entry: str, count: int) -> list[str] | None:
