@@ -1,13 +1,15 @@
 """Every solver on a grid of problems: which is the fastest, and what ``solver="auto"`` takes.
 
-    python benchmarks/solvers.py             # about 15 minutes on one core; rewrites docs/solvers.md
+    python benchmarks/solvers.py             # about 20 minutes on one core; rewrites docs/solvers.md
     python benchmarks/solvers.py --quick     # a tenth of the problems, writes no page
-    python benchmarks/solvers.py --times benchmarks/results/solvers.json    # other choices, times as they were measured
+    python benchmarks/solvers.py --times benchmarks/results/solvers.json    # times as they were measured, of new
+                                                                            # problems now, and all choices anew
 
 Problems differ in what is learned (quantiles, costs, M-quantiles, expectiles, robust curves, coupled level sets, slopes
-that cost or must not be negative), in n, m, the number of columns, λ, the gap and the intercept. Each solver that takes
-a problem is timed from the Gram operator to the certificate (CPU time, one BLAS thread, the best of two runs) and
-stopped after some seconds. The choice of ``auto`` is *good* where it takes at most 1.2 times as long as the fastest.
+that cost or must not be negative, vectors of independent numbers), in n, m, the number of columns, λ, the gap and the
+intercept. Each solver that takes a problem is timed from the Gram operator to the certificate (CPU time, one BLAS
+thread, the best of two runs) and stopped after some seconds. The choice of ``auto`` is *good* where it takes at most
+1.2 times as long as the fastest.
 Prints tables, writes JSON.
 """
 
@@ -30,16 +32,26 @@ import numpy as np
 
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.exceptions import MercerError
-from mercer.kernels import Gaussian
-from mercer.losses import CostSensitiveHinge, Expectile, Huber, MoreauPinball, Pinball
+from mercer.kernels import Gaussian, Identity
+from mercer.losses import CostSensitiveHinge, EpsilonRidge, Expectile, Huber, MoreauPinball, Pinball
 from mercer.measures import GaussLegendre, Grid, Points
 from mercer.operator_valued import Decomposable
 from mercer.problems import DualProblem, level_set_problem
-from mercer.solvers import ADMM, LBFGS, InteriorPoint, ProximalGradient, SemismoothNewton, select
+from mercer.solvers import (
+    ADMM,
+    LBFGS,
+    FactoredADMM,
+    InteriorPoint,
+    ProximalGradient,
+    SemismoothNewton,
+    SubspaceNewton,
+    select,
+)
 
-SOLVERS = (SemismoothNewton, ADMM, InteriorPoint, ProximalGradient, LBFGS)
+SOLVERS = (SemismoothNewton, ADMM, InteriorPoint, ProximalGradient, LBFGS, SubspaceNewton, FactoredADMM)
 LOSSES = {"quantiles": Pinball(), "costs": CostSensitiveHinge(), "M-quantiles": MoreauPinball(0.3)}
 LOSSES |= {"expectiles": Expectile(), "robust curves": Huber(0.5, "norm"), "robust values": Huber(0.3, "pointwise")}
+VECTOR_LOSSES = {"robust vectors": Huber(0.5, "norm"), "sparse vectors": EpsilonRidge(0.5)}
 GOOD = 1.2
 PAGE = Path(__file__).parents[1] / "docs" / "solvers.md"
 
@@ -78,6 +90,17 @@ def levels(n: int, m: int, d: int, penalty: float, seed: int) -> DualProblem:
     return level_set_problem(kernel, measure, alpha=penalty, offset_gram=gram, coupling=0.01, output_gram=gram)
 
 
+def vectors(kind: str, n: int, p: int, d: int, alpha: float, seed: int) -> DualProblem:
+    """Return a problem of p numbers in each row with one kernel of large rank, and one row of ten that is wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    Y = np.sin(X @ rng.normal(size=(d, p))) + 0.1 * rng.normal(size=(n, p))
+    Y[::10] += 5 * rng.normal(size=(len(Y[::10]), p))
+    measure = Points(np.arange(p)).build()
+    bound = Decomposable(Gaussian("standardized").adapt(X), Identity()).bind(measure)
+    return DualProblem(bound.gram(X), VECTOR_LOSSES[kind], Y, measure, alpha, None, False)
+
+
 def grid(quick: bool) -> Iterator[tuple[dict[str, Any], Callable[[], DualProblem], float]]:
     """Yield settings, a function that makes the problem, and the gap; a fixed choice of all combinations."""
     rng = np.random.default_rng(0)
@@ -101,6 +124,11 @@ def grid(quick: bool) -> Iterator[tuple[dict[str, Any], Callable[[], DualProblem
             continue
         settings = {"kind": "coupled levels", "n": n, "m": 10, "d": d, "alpha": penalty, "tol": tol, "intercept": True}
         yield settings, lambda a=(n, 10, d, penalty): levels(*a, seed=1), tol
+    for kind, n, alpha, tol in itertools.product(VECTOR_LOSSES, (400, 1500), (1e-2, 1e-4, 1e-6), (1e-3, 1e-5)):
+        if quick and n > 400:
+            continue
+        settings = {"kind": kind, "n": n, "m": 10, "d": 10, "alpha": alpha, "tol": tol, "intercept": False}
+        yield settings, lambda k=kind, a=(n, 10, 10, alpha): vectors(k, *a, seed=1), tol
 
 
 def seconds(solver: Any, make: Callable[[], DualProblem], limit: float) -> tuple[float, str]:
@@ -121,13 +149,14 @@ def seconds(solver: Any, make: Callable[[], DualProblem], limit: float) -> tuple
 
 
 def measure_all(quick: bool, limit: float, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return settings, times and choices of all problems; times of ``known`` rows are taken from there."""
+    """Return settings, times and choices of all problems; times of ``known`` rows, the first ones, are taken there."""
     rows = []
     for number, (settings, make, tol) in enumerate(grid(quick)):
         problem = make()
         chosen = type(select(problem, tol)).__name__
-        times = known[number]["seconds"] if known else {}
-        for kind in () if known else SOLVERS:
+        measured = number < len(known)
+        times = known[number]["seconds"] if measured else {}
+        for kind in () if measured else SOLVERS:
             solver = kind(tol=tol)
             try:
                 solver.check(problem)

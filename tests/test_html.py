@@ -11,7 +11,7 @@ import pytest
 from mercer import kernels, losses
 from mercer._html import curve, formula_of
 from mercer._params import Params
-from mercer.kernels import Gaussian, Linear, Matern, Precomputed
+from mercer.kernels import Categorical, Gaussian, Linear, Matern, Precomputed
 from mercer.losses import CostSensitiveHinge, Huber, Pinball, Square
 from mercer.measures import GaussLegendre
 
@@ -31,6 +31,10 @@ def test_kernels_are_drawn_where_they_fall(kernel):
     heights = -np.array([float(point.split(",")[1]) for point in points])
     assert np.ptp(heights) > 50
     assert "k(x" in html
+
+
+def test_categories_are_drawn_over_a_range_that_can_be_read():
+    assert "for x from −3 to 3" in Categorical()._repr_html_()
 
 
 def test_the_formula_and_parameters_are_there():

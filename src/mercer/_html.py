@@ -77,7 +77,8 @@ def _paragraphs(kind: type) -> list[str]:
 def _shown(paragraph: str) -> str:
     style = "margin:.3em 0;white-space:pre-wrap;font-size:95%"
     if paragraph[:1] == " ":
-        return f'<pre style="{style}">{escape(inspect.cleandoc(paragraph))}</pre>'
+        formula = inspect.cleandoc(paragraph).rstrip(" .,;")
+        return f'<pre style="{style}">{escape(formula)}</pre>'
     return f'<p style="{style}">{escape(" ".join(paragraph.split()))}</p>'
 
 

@@ -126,6 +126,10 @@ def test_wide_curves(folder):
     assert list(pd.read_csv("out.csv")) == [*names, *(f"lower {n}" for n in names), *(f"upper {n}" for n in names)]
     run("predict w.mercer new.csv --points .25,1 --keep key -o out.csv")
     assert list(pd.read_csv("out.csv")) == ["key", "value(0.25)", "value(1)"]
+    run("fit curves w.csv --curve t-* --value height --out h.mercer --report h.html")
+    assert "Predicted height" in Path("h.html").read_text(encoding="utf-8")
+    run("predict h.mercer new.csv --points .25,1 -o out.csv")
+    assert list(pd.read_csv("out.csv")) == ["height(0.25)", "height(1)"]
     run("predict w.mercer new.csv --long --keep key -o long.csv")
     long = pd.read_csv("long.csv")
     assert list(long) == ["key", "t", "value"]
@@ -176,6 +180,54 @@ def test_fields(folder):
     found = pd.read_csv("out.csv")
     assert list(found) == ["x", "y", "u", "v"]
     np.testing.assert_allclose(found, wind, atol=0.1)
+
+
+def films():
+    area = FLATS["area"].fillna(50)
+    labels = pd.DataFrame({"big": area > 60, "huge": area > 90, "north": FLATS["town"] == "Oslo"}).astype(int)
+    sets = [{name for name in labels if row[name]} for _, row in labels.iterrows()]
+    table = labels.add_prefix("is_").assign(key=FLATS["key"], area=area, town=FLATS["town"])
+    return table.assign(tags=["; ".join(sorted(one)) for one in sets], word=[f"{'ab'[len(one) > 1]}ba" for one in sets])
+
+
+def test_sets_of_labels(folder):
+    films().to_csv("films.csv", index=False)
+    run("fit structured films.csv --target tags --separator ; --features area,town --out tags.mercer --calibrate")
+    run("predict tags.mercer films.csv --top 2 --coverage .8 --keep key,tags -o out.csv")
+    found = pd.read_csv("out.csv", keep_default_na=False)
+    assert list(found) == ["key", "tags of films.csv", "tags", "best 1", "best 2", "set size", "set"]
+    assert found["tags"].tolist() == found["best 1"].tolist()
+    truth = [set(filter(None, cell.replace(" ", "").split(";"))) for cell in found["tags of films.csv"]]
+    told = [set(filter(None, cell.split(";"))) for cell in found["tags"]]
+    assert np.mean([one == other for one, other in zip(truth, told, strict=True)]) > 0.8
+    # as in Python
+    model = mercer.load("tags.mercer")
+    X = films()[["area", "town"]]
+    assert told == list(model.predict(X))
+    sets = model.predict_set(X, coverage=0.8)
+    assert found["set size"].tolist() == [len(one) for one in sets]
+    assert found["set"].tolist() == [" | ".join(";".join(sorted(labels)) for labels in one) for one in sets]
+    run("report tags.mercer films.csv -o tags.html")
+    assert "Do sets hold what they say?" in Path("tags.html").read_text(encoding="utf-8")
+
+
+def test_columns_of_labels_and_strings(folder, capsys):
+    films().to_csv("films.csv", index=False)
+    run("fit structured films.csv --labels is_* --features area,town --out labels.mercer --report labels.html")
+    run("predict labels.mercer films.csv --top 1 -o out.csv")
+    found = pd.read_csv("out.csv")
+    assert list(found) == ["is_big", "is_huge", "is_north", "best 1"]
+    truth = films()[["is_big", "is_huge", "is_north"]]
+    assert np.mean(found[list(truth)] == truth) > 0.9
+    assert "is_big, is_north" in Path("labels.html").read_text(encoding="utf-8")
+    run("fit structured films.csv --labels is_* --kernel agreement --features area,town --out labels.mercer")
+    run("predict labels.mercer films.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv") == truth) > 0.9
+    run("fit structured films.csv --target word --features area,town --out words.mercer")
+    run("predict words.mercer films.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv")["word"] == films()["word"]) > 0.8
+    assert main(["predict", "words.mercer", "films.csv", "--coverage", ".9", "-o", "out.csv"]) == 2
+    assert "--calibrate" in capsys.readouterr().err
 
 
 def test_info(folder, capsys):
@@ -235,6 +287,39 @@ def test_demo_leaves_tables_for_the_commands_that_it_names(folder, capsys):
     assert Path("trial/y.html").stat().st_size < 400_000
 
 
+@pytest.mark.parametrize(("kind", "target"), [("quantile", "rent"), ("cost", "dear"), ("structured", "town")])
+def test_rows_without_a_target_are_left_out(folder, capsys, kind, target):
+    table = FLATS.assign(**{target: FLATS[target].where(FLATS.index > 4)})
+    table.to_csv("holes.csv", index=False)
+    run(f"fit {kind} holes.csv --target {target} --features area --out a.mercer --report a.html")
+    said = capsys.readouterr()
+    assert said.err == f"mercer: warning: holes.csv: 5 of 50 rows have no '{target}' and are left out\n"
+    assert "of 45 rows" in said.out
+    run("report a.mercer holes.csv -o rows.html")
+    assert "45 rows of holes.csv" in Path("rows.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("somebody", [True, False])
+def test_who_looks_sees_what_is_computed(folder, capsys, monkeypatch, somebody):
+    monkeypatch.setattr("mercer.cli.fit.watched", lambda: somebody)
+    run("fit cost flats.csv --target dear --features area --out a.mercer")
+    assert ("[mercer]" in capsys.readouterr().err) == somebody
+
+
+def test_compressed_tables(folder):
+    FLATS.to_csv("flats.csv.gz", index=False)
+    run("fit quantile flats.csv.gz --target rent --features area --out rent.mercer")
+    run("predict rent.mercer flats.csv -o out.tsv.gz")
+    assert Path("out.tsv.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert len(pd.read_csv("out.tsv.gz", sep="\t")) == N
+
+
+def test_names_as_inputs_are_noticed(folder, capsys):
+    run("fit quantile flats.csv --target rent --features key,area,town --out rent.mercer")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "mercer: warning: flats.csv: 'key' is another text in each row; if it is a name, --drop key"
+
+
 def test_warnings_are_one_line(folder, capsys):
     run("fit quantile flats.csv --target rent --features area --out rent.mercer")
     NEW.assign(area=1e5).to_csv("far.csv", index=False)
@@ -251,7 +336,9 @@ def test_completion(shell, capsys):
     assert "quantile" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field"])
+@pytest.mark.parametrize(
+    "command", ["", "fit", "predict", "info", "demo", "report", "fit curves", "fit field", "fit structured"]
+)
 def test_help_has_examples(command, capsys):
     run(f"{command} --help")
     text = capsys.readouterr().out

@@ -33,6 +33,13 @@ def write_tables():
     visits["height"] = 70 + 6 * visits["age"] + rng.normal(size=4 * n)
     visits.to_csv("visits.csv", index=False)
     visits.drop_duplicates("child")[["child", "sex"]].to_csv("children.csv", index=False)
+    year, length = rng.integers(1950, 2020, n), rng.integers(60, 180, n)
+    labels = {"drama": length > 100, "western": year < 1980, "epic": length > 140}
+    films = pd.DataFrame({"title": [f"film {k}" for k in range(n)], "year": year, "length": length})
+    films["genres"] = ["; ".join(name for name, on in labels.items() if on[k]) for k in range(n)]
+    films = films.assign(**{f"has_{name}": on.astype(int) for name, on in labels.items()})
+    films[["title", "year", "length"]][:5].to_csv("later.csv", index=False)
+    films.to_csv("films.csv", index=False)
     P = rng.normal(size=(n, 2))
     wind = pd.DataFrame(np.hstack([P, -P[:, 1:], P[:, :1]]), columns=["x", "y", "u", "v"])
     wind.to_csv("wind.csv", index=False)

@@ -13,7 +13,7 @@ from mercer.cli import main
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"a": RNG.normal(size=30), "b": ["u", "v", "w"] * 10, "c1": 1.0 * np.arange(30), "c2": 0.0})
-TABLE["y"], TABLE["hole"] = TABLE["a"] ** 2, TABLE["a"].where(TABLE["a"] > 0)
+TABLE["void"], TABLE["y"], TABLE["hole"] = np.nan, TABLE["a"] ** 2, TABLE["a"].where(TABLE["a"] > 0)
 LONG = pd.DataFrame({"id": np.repeat(range(10), 3), "t": [0.0, 1, 2] * 10, "z": 1.0 * np.arange(30), "s": "x"})
 LONG["w"] = LONG["id"] / 2
 
@@ -24,9 +24,12 @@ def folder(tmp_path_factory):
     TABLE.to_csv(path / "t.csv", index=False)
     LONG.to_csv(path / "long.csv", index=False)
     LONG[:4].to_csv(path / "ids.csv", index=False)
+    TABLE[["a", "y"]].to_csv(path / "semicolons.csv", sep=";", index=False)
     (path / "empty.csv").write_text("")
     (path / "header.csv").write_text("a,b\n")
     (path / "binary.csv").write_bytes(bytes(range(128, 256)))
+    TABLE.to_csv(path / "cut.csv.gz", index=False)
+    (path / "cut.csv.gz").write_bytes((path / "cut.csv.gz").read_bytes()[:-200])
     (path / "t.xlsx").write_text("")
     (path / "t.parquet").write_text("no")
     (path / "file.mercer").write_text("no model")
@@ -59,20 +62,22 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("fit quantile empty.csv --target y -o m", "empty.csv is empty"),
         ("fit quantile header.csv --target a -o m", "header.csv has names of columns, but no rows"),
         ("fit quantile binary.csv --target a -o m", "binary.csv cannot be read as a table"),
+        ("fit quantile cut.csv.gz --target a -o m", "cut.csv.gz"),
         ("fit quantile t.xlsx --target a -o m", "t.xlsx must end in one of .csv"),
         ("fit quantile t.parquet --target a -o m", "cannot be read as Parquet"),
-        ("fit quantile t.csv --target q -o m", "t.csv has no column 'q'; it has a, b, c1, c2, y, hole"),
+        ("fit quantile t.csv --target q -o m", "t.csv has no column 'q'; it has a, b, c1, c2, void, y, hole"),
         ("fit quantile t.csv --target b -o m", "column 'b' holds 'u' where numbers are needed"),
-        ("fit quantile t.csv --target hole -o m", r"column 'hole' has no value in \d+ rows"),
+        ("fit quantile t.csv --target void -o m", "column 'void' has no value in any row"),
+        ("fit quantile semicolons.csv --target a -o m", "one column, 'a;y': .*separated by ';'"),
         ("fit quantile t.csv --target y --features q -o m", "no column 'q'"),
         ("fit quantile t.csv --target y --features a,y -o m", "'y' cannot be an input and something else"),
         ("fit quantile t.csv --target y --drop q -o m", "no column 'q'"),
-        ("fit quantile t.csv --target y --drop a,b,c1,c2,hole -o m", "no column left"),
+        ("fit quantile t.csv --target y --drop a,b,c1,c2,void,hole -o m", "no column left"),
         ("fit quantile t.csv --target y --weight a -o m", "weight"),
         ("fit quantile t.csv --target y -o none/m", "no folder .*none that can be written to"),
         ("fit quantile t.csv --target y --features , -o m", "expected names separated by commas"),
         ("fit cost t.csv --target b -o m", "must hold two classes, it has 3; .*CostMatrixClassifier"),
-        ("fit cost t.csv --target hole -o m", "rows without a class"),
+        ("fit field t.csv --position a,c1 --vector y,hole -o m", r"column 'hole' has no value in \d+ rows"),
         ("fit cost long.csv --target s -o m", "must hold two classes, it has 1"),
         ("fit curves t.csv -o m", "--curve PATTERN of a wide table, or --id"),
         ("fit curves t.csv --curve q* -o m", r"0 columns that match --curve q\*"),
@@ -92,6 +97,13 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("fit field t.csv --position a,c1 --vector b,y -o m", "column 'b' holds 'u'"),
         ("fit field t.csv --position a,c1 --vector a -o m", "components"),
         ("fit field t.csv --position a,c1 --vector c1,y --features a -o m", "--features means nothing for fields"),
+        ("fit structured t.csv -o m", "--target COLUMN of text, or --labels PATTERN"),
+        ("fit structured t.csv --target b --labels c* -o m", "--target COLUMN of text, or --labels PATTERN"),
+        ("fit structured t.csv --target q -o m", "no column 'q'"),
+        ("fit structured t.csv --target void -o m", "column 'void' has no value in any row"),
+        ("fit structured t.csv --target b --kernel jaccard -o m", "must be one of spectrum here.*--separator"),
+        ("fit structured t.csv --labels q* -o m", r"0 columns that match --labels q\*"),
+        ("fit structured t.csv --labels c* -o m", "column 'c1' of --labels holds other numbers than 0 and 1"),
         ("predict none.mercer t.csv -o o.csv", "no file or folder none.mercer"),
         ("predict t.csv t.csv -o o.csv", "t.csv is not a model that can be loaded"),
         ("predict cut.mercer t.csv -o o.csv", "truncated, or was changed"),
@@ -101,6 +113,7 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("predict y.mercer t.csv --levels .5,x -o o.csv", "numbers separated by commas"),
         ("predict y.mercer t.csv --coverage 90 -o o.csv", "coverage must be"),
         ("predict y.mercer t.csv --points 1 -o o.csv", "--points means nothing for a KernelQuantileRegressor"),
+        ("predict y.mercer t.csv --top 3 -o o.csv", "--top means nothing for a KernelQuantileRegressor"),
         ("predict y.mercer t.csv --long -o o.csv", "--long means nothing"),
         ("predict y.mercer t.csv --keep q -o o.csv", "no column 'q'"),
         ("predict y.mercer t.csv -o o.doc", "o.doc must end in one of"),

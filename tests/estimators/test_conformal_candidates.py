@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
@@ -85,3 +86,12 @@ def test_what_is_refused():
     model = ConformalCandidates(InputOutputKernelRegressor(output_kernel="jaccard"), random_state=0).fit(X, Z)
     with pytest.raises(ParameterError, match="coverage must be at most"):
         model.predict_set(X, EVERY, coverage=0.99)
+
+
+def test_names_of_columns():
+    rng = np.random.default_rng(3)
+    X, Z = draw(rng, 40)
+    frame = pd.DataFrame(X).set_axis([f"c{j}" for j in range(np.shape(X)[1])], axis=1)
+    model = ConformalCandidates(InputOutputKernelRegressor(output_kernel="jaccard"), random_state=0).fit(frame, Z)
+    assert model.feature_names_in_.tolist() == list(frame)
+    assert not hasattr(model.fit(X, Z), "feature_names_in_")

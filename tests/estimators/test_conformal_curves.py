@@ -111,7 +111,7 @@ def test_cross_by_its_definition(coverage, monkeypatch):
                 low, high = sorted(lows)[24 - rank], sorted(highs)[rank - 1]
                 expected[a, j] = [low, high] if low <= high else (low + high) / 2
         np.testing.assert_allclose(model.prediction_band(new, coverage, kind), expected)
-    monkeypatch.setattr("mercer.estimators.conformal_curves.SCORE_ENTRIES", 1)  # a row at a time
+    monkeypatch.setattr("mercer.estimators.conformal_band.SCORE_ENTRIES", 1)  # a row at a time
     np.testing.assert_allclose(model.prediction_band(new, coverage, "pointwise"), expected)
 
 

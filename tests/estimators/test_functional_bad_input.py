@@ -332,3 +332,10 @@ def test_rules_as_grids():
 def test_a_basis_with_more_functions_than_points():
     check(regressor(representation=HarmonicBasis(30)).fit(X, Y), X, Y)
     check(regressor(representation=HarmonicBasis(30), fit_intercept=False).fit(X, Y), X, Y)
+
+
+@pytest.mark.parametrize("curves", [Y, TWO, PAIRS], ids=["grid", "two components", "scattered"])
+@pytest.mark.parametrize("solver", ["closed_form", "semismooth_newton", "interior_point"])
+def test_refusals_of_solvers_name_the_loss_that_was_passed(curves, solver):
+    grid = None if curves is PAIRS else GRID
+    refused(r" Huber\(kappa=0.5\)", lambda: regressor(grid=grid, loss=Huber(0.5), solver=solver).fit(X, curves))

@@ -69,7 +69,7 @@ def check_finite(model, new):
         (X, Y[:-1], None, r"inconsistent numbers of samples: \[24, 23\]"),
         (X, np.column_stack([Y, Y]), None, r"y should be a 1d array, got an array of shape \(24, 2\)"),
         (X, None, None, "requires y to be passed"),
-        (X, np.array(["a"] * N), None, "X and y must hold numbers"),
+        (X, np.array(["a"] * N), None, "y must hold numbers; got .*a"),
         (np.array([["a", "b"]] * N), Y, None, "X and y must hold numbers"),
         (X + 1j, Y, None, "Complex data not supported"),
         (X, Y + 1j, None, "Complex data not supported"),
@@ -432,3 +432,11 @@ def test_far_from_the_data_predictions_are_the_intercept():
         model.predict_quantile([[1e9, -1e9]], FEW.points)[0], np.sort(model.intercept_), atol=1e-12
     )
     check_finite(model, np.array([[1e59, -1e59], [0.0, 1e-300]]))
+
+
+@pytest.mark.parametrize("words", [["low"] * N, np.array(["low"] * N), np.array(["low"] * N, dtype=object)])
+def test_words_as_targets_have_a_remedy_of_their_own(words):
+    with pytest.raises(MercerError, match=r"KernelQuantileRegressor: y must hold numbers; got .*low.*classes"):
+        regressor().fit(X, words)
+    digits = regressor().fit(X, np.array([str(y) for y in Y], dtype=object))  # numbers that are written out
+    np.testing.assert_array_equal(digits.predict(X), regressor().fit(X, Y).predict(X))

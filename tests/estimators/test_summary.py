@@ -28,6 +28,7 @@ from mercer import (
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
+from mercer.estimators.summary import relevant_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -99,3 +100,13 @@ def test_relevance_is_drawn():
     html = KernelQuantileRegressor().fit(TABLE, Y)._repr_html_()
     assert "shares of columns" in html
     assert html.count("<rect") == 2
+
+
+def test_shares_of_a_column_of_text_are_added():
+    table = TABLE.rename(columns={"<b>town": "town"}).assign(town=np.where(X[:, 1] > 0, "Oslo", "Rome"))
+    model = KernelQuantileRegressor().fit(table, Y + (table["town"] == "Oslo"))
+    found = dict(relevant_columns(model))
+    assert set(found) == {"size", "town"}
+    shares = dict(zip(model.encoder_.get_feature_names_out(), model.relevance_, strict=True))
+    assert found["town"] == pytest.approx(shares["town=Oslo"] + shares["town=Rome"])
+    assert "town=" not in model.summary()

@@ -269,3 +269,20 @@ def test_fractions_of_a_forest_are_those_of_the_rows():
     assert np.all(np.diff(given["outside"]) >= 0)
     outside = np.mean([[mark == "0" for mark in row] for row in given["inside"]], axis=0)
     np.testing.assert_allclose(outside, given["outside"], atol=1e-6)
+
+
+def test_sets_of_candidates_are_judged():
+    sets = [{"low"} if x < 0 else {"high"} for x in X[:, 0] + 0.3 * RNG.normal(size=60)]
+    regression = mercer.InputOutputKernelRegressor("gaussian", "jaccard", alpha=1e-2)
+    model = mercer.ConformalCandidates(regression, random_state=0).fit(X[:40], sets[:40])
+    report = mercer.explore(model, X[40:], sets[40:])
+    given = data_of(report)
+    judged = next(panel for panel in given["panels"] if panel["panel"] == "reliability")
+    held = [
+        [truth in found for truth, found in zip(sets[40:], model.predict_set(X[40:], coverage=c), strict=True)]
+        for c in judged["levels"]
+    ]
+    np.testing.assert_allclose(judged["observed"], np.mean(held, axis=1))
+    assert max(judged["levels"]) < 10 / 11  # what ten rows can promise
+    alone = data_of(mercer.explore(model.estimator_, X[40:], sets[40:]))
+    assert alone["explore"] == given["explore"]

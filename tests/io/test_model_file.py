@@ -95,7 +95,7 @@ def test_a_refused_save_leaves_what_was_there(model, path, tmp_path, monkeypatch
 def test_files_that_are_not_there(tmp_path, model):
     with pytest.raises(FileNotFoundError):
         mercer.load(tmp_path / "none.mercer")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no such folder to save in: '.*none'"):
         mercer.save(model, tmp_path / "none" / "a.mercer")
 
 

@@ -10,7 +10,7 @@ from mercer.linalg import Dense, Kronecker
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Square, VectorLoss
 from mercer.measures import Measure
 from mercer.problems import DualProblem
-from mercer.solvers import ADMM, LBFGS, ProximalGradient, largest_epsilon, largest_kappa, loss_path
+from mercer.solvers import ADMM, LBFGS, ClosedForm, ProximalGradient, largest_epsilon, largest_kappa, loss_path
 from mercer.testing import check_loss
 from mercer.testing.losses import _Checker
 
@@ -133,8 +133,14 @@ def test_paths_of_thresholds():
     np.testing.assert_allclose(np.max(posed.loss.sizes(above.coef, MU)), top, rtol=1e-3)
     assert np.max(posed.loss.sizes(below.coef, MU)) <= 0.5 * top * (1 + 1e-9)
     tube = problem(VectorLoss(EpsilonRidge(0.1), 2), intercept=True)
-    with pytest.raises(UnsupportedError, match="VectorLoss takes several of them together"):
+    with pytest.raises(UnsupportedError, match=r"EpsilonRidge\(\) takes several of them together"):
         largest_epsilon(tube)
     first, second = loss_path(tube, "loss__epsilon", [10.0, 0.1])
     assert first.objective == pytest.approx(0, abs=1e-8)
     assert second.converged
+
+
+def test_errors_speak_of_the_loss_that_was_asked_for():
+    assert VectorLoss(Huber(1.0), 2).named == Huber(1.0)
+    with pytest.raises(UnsupportedError, match=r"the loss is Huber\(kappa=2\)"):
+        ClosedForm().check(problem(VectorLoss(Huber(2.0), 2)))

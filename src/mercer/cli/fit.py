@@ -11,8 +11,8 @@ from typing import Any
 from mercer.cli.kinds import PROBLEM_KINDS
 from mercer.cli.kinds.base import Kind, add_common
 from mercer.cli.report import check_page, leave_report
-from mercer.cli.tables import columns_of_text, read_table
-from mercer.cli.terminal import CommandError, say
+from mercer.cli.tables import columns_of_names, columns_of_text, read_table
+from mercer.cli.terminal import CommandError, complain, say, watched
 from mercer.io import save
 from mercer.linalg.memory import in_words
 
@@ -47,8 +47,11 @@ def run(kind: Kind, options: argparse.Namespace) -> None:
             raise CommandError(f"there is no folder {folder} that can be written to")
     if options.report is not None:
         check_page(options.report)
+    options.verbose = options.verbose or watched()
     frame = read_table(options.data, options.text)
     estimator, inputs, targets, weight, notes = kind.pose(frame, options)
+    for name in columns_of_names(inputs):
+        complain("warning", f"{options.data}: {name!r} is another text in each row; if it is a name, --drop {name}")
     start = time.perf_counter()
     named = {} if weight is None else {"sample_weight": weight}
     model = estimator.fit(inputs, **named) if targets is None else estimator.fit(inputs, targets, **named)

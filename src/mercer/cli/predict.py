@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ EXAMPLES_OF_PREDICT = """examples:
   mercer predict rent.mercer new.csv --coverage .9 --keep address -o intervals.parquet
   mercer predict loans.mercer new.csv --levels .1,.5,.9 -o decisions.csv
   mercer predict growth.mercer new.csv --points 2,4.5,10 --long -o curves.csv
+  mercer predict genres.mercer new.csv --top 3 --keep title -o genres.csv
 """
 
 
@@ -40,8 +42,9 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", required=True, metavar="TABLE", help="where predictions go, by its ending")
     parser.add_argument("--keep", type=names_of, default=[], metavar="A,B", help="columns to copy, such as ids")
     parser.add_argument("--levels", type=numbers_of, metavar="Q,Q", help="quantile levels, costs or outlier fractions")
-    parser.add_argument("--coverage", type=float, metavar="C", help="ends of intervals or bands that hold this share")
+    parser.add_argument("--coverage", type=float, metavar="C", help="intervals, bands or sets that hold this share")
     parser.add_argument("--points", type=numbers_of, metavar="T,T", help="where curves are predicted")
+    parser.add_argument("--top", type=int, metavar="K", help="the K best candidates, of objects")
     parser.add_argument("--long", action="store_true", help="curves with a row for each point")
     parser.set_defaults(run=run)
 
@@ -57,6 +60,8 @@ def run(options: argparse.Namespace, _: Any) -> None:
     predicted = _plainly(model, inputs) if kind is None else kind.predict(model, inputs, options, notes)
     rows = np.arange(len(frame)) if predicted.rows is None else predicted.rows
     table = frame[options.keep].iloc[rows].reset_index(drop=True)
+    given = Path(options.data).name  # columns that have the names of predictions, such as what was observed
+    table = table.rename(columns={name: f"{name} of {given}" for name in predicted.columns})
     for name, values in predicted.columns.items():
         table[name] = np.asarray(values)
     write_table(table, options.out)

@@ -57,7 +57,7 @@ def leave_report(
     """Write the page on a model."""
     target = notes.get("target", notes.get("value"))
     if isinstance(target, list):
-        target = target[0] if len(target) == 1 else None
+        target = target[0] if len(target) == 1 else notes.get("value")
     source = f"{len(inputs)} rows of {source}"
     report = explore(model, inputs, observed, title=title, target_name=target, source=source)
     size = in_words(report.save(path).stat().st_size)

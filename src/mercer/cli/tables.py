@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mercer.cli.terminal import CommandError
+from mercer.cli.terminal import CommandError, complain
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["columns_of_text", "number_column", "read_table", "require_columns", "write_table"]
+__all__ = [
+    "columns_of_names",
+    "columns_of_text",
+    "matching_columns",
+    "number_column",
+    "read_table",
+    "require_columns",
+    "rows_with",
+    "write_table",
+]
 
 #: how dates and times are written, year first: other ways could mean several days, and stay text
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 #: what separates columns, by the ending of the name
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+#: what some programs write in their place
+OTHER_SEPARATOR = re.compile(r"[;\t|]")
 PARQUET = (".parquet", ".pq")
+#: what may follow the ending of a text file that is compressed
+COMPRESSED = ".gz"
+#: rows from which a column of text that never repeats itself is noticed
+ROWS_OF_NAMES = 10
 #: names of columns that an error lists
 SHOWN_NAMES = 20
 
@@ -29,12 +46,12 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
     Parameters
     ----------
     path : str
-        A CSV file, one with tabs (``.tsv``), or a Parquet file (``.parquet``).
+        A CSV file, one with tabs (``.tsv``), both also as ``.gz``, or a Parquet file (``.parquet``).
     text : sequence of str
         Columns that are text whatever they look like, as they were when a model was fitted.
     """
     pandas = _pandas()
-    ending = Path(path).suffix.lower()
+    ending = _ending(path)
     if ending in PARQUET:
         return _parquet(lambda: pandas.read_parquet(path))
     if ending not in SEPARATORS:
@@ -43,10 +60,15 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         frame = pandas.read_csv(path, sep=SEPARATORS[ending], dtype=dict.fromkeys(text, str))
     except pandas.errors.EmptyDataError as error:
         raise CommandError(f"{path} is empty") from error
-    except (pandas.errors.ParserError, UnicodeDecodeError) as error:
+    except (pandas.errors.ParserError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise CommandError(f"{path} cannot be read as a table: {error}") from error
     if len(frame) == 0:
         raise CommandError(f"{path} has names of columns, but no rows")
+    if len(frame.columns) == 1 and (mark := OTHER_SEPARATOR.search(str(frame.columns[0]))):
+        raise CommandError(
+            f"{path} has one column, {frame.columns[0]!r}: columns seem to be separated by {mark[0]!r}; save it with "
+            "commas as .csv, or with tabs as .tsv"
+        )
     for name in frame.columns.difference(text, sort=False):
         if _is_dates(frame[name]):
             frame[name] = _dates(pandas, frame[name])
@@ -55,7 +77,7 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
 
 def write_table(frame: pandas.DataFrame, path: str) -> None:
     """Write a table as CSV or Parquet, by the ending of the name."""
-    ending = Path(path).suffix.lower()
+    ending = _ending(path)
     if ending in PARQUET:
         _parquet(lambda: frame.to_parquet(path, index=False))
     elif ending in SEPARATORS:
@@ -72,6 +94,15 @@ def require_columns(frame: pandas.DataFrame, names: Sequence[str], path: str) ->
         raise CommandError(f"{path} has no column {missing[0]!r}; it has {there}")
 
 
+def matching_columns(frame: pandas.DataFrame, patterns: Sequence[str], option: str, path: str) -> list[str]:
+    """Return the names of columns that match patterns such as ``temp_*``, in their order; two at least."""
+    matched = [str(name) for each in patterns for name in frame.columns if fnmatchcase(str(name), each)]
+    names = list(dict.fromkeys(matched))
+    if len(names) < 2:
+        raise CommandError(f"{path} has {len(names)} columns that match {option} {','.join(patterns)}")
+    return names
+
+
 def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:
     """Return a column of numbers without holes."""
     require_columns(frame, [name], path)
@@ -83,9 +114,34 @@ def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:
     return column.to_numpy(dtype=float)
 
 
+def rows_with(frame: pandas.DataFrame, name: str, path: str) -> pandas.DataFrame:
+    """Return the rows in which a column has a value, which a target needs, and say how many are left out."""
+    require_columns(frame, [name], path)
+    there = frame[name].notna()
+    if there.all():
+        return frame
+    if not there.any():
+        raise CommandError(f"{path}: column {name!r} has no value in any row")
+    complain("warning", f"{path}: {int((~there).sum())} of {len(frame)} rows have no {name!r} and are left out")
+    return frame[there]
+
+
 def columns_of_text(frame: pandas.DataFrame) -> list[str]:
     """Return the columns whose cells are text."""
     return [str(name) for name in frame.columns if _text(frame[name]) is not None]
+
+
+def columns_of_names(frame: pandas.DataFrame) -> list[str]:
+    """Return the columns of text that differ in every row, as names and keys do: no new row has anything of theirs."""
+    if len(frame) < ROWS_OF_NAMES:
+        return []
+    return [str(name) for name in frame.columns if _text(frame[name]) is not None and frame[name].is_unique]
+
+
+def _ending(path: str) -> str:
+    name = path.lower()
+    plain = name.removesuffix(COMPRESSED)
+    return Path(plain if Path(plain).suffix in SEPARATORS else name).suffix
 
 
 def _text(column: Any) -> Any:

@@ -53,6 +53,8 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
         Sorted misfits of the rows that calibrate.
     n_calibration_ : int
         Their number.
+    n_features_in_, feature_names_in_
+        Columns of the inputs, and their names where the regression knows any.
 
     Examples
     --------
@@ -127,6 +129,9 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
     def _calibrate(self, model: Any, X: Any, objects: Any) -> ConformalCandidates:
         self.columns_ = getattr(self, "columns_", None)
         self.n_features_in_ = X.shape[1] if self.columns_ is None and hasattr(X, "shape") else len(X)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
         regression, inner = reach(model, X, "truth_rank")
         self.estimator_, self.misfits_ = model, np.sort(regression.misfit(inner, objects))
         self.n_calibration_ = len(self.misfits_)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,11 +15,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from mercer._params import check_number
 from mercer.backend import to_numpy
-from mercer.estimators.calibration_rows import SCORE_ENTRIES, CalibrationRows, check_rows, take_rows_of
+from mercer.estimators.calibration_rows import CalibrationRows, check_rows, take_rows_of
+from mercer.estimators.conformal_band import conformal_band, conformity_scores
 from mercer.estimators.conversion import open_curves
 from mercer.estimators.delegation import offers, reach, reach_attribute
 from mercer.estimators.functional import FunctionalRegressor
-from mercer.estimators.grid_curves import check_rows_observed
+from mercer.estimators.given_curves import GivenCurves
 from mercer.estimators.modulation import Modulation, along, modulation
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
@@ -238,10 +238,10 @@ class ConformalFunctionalRegressor(
                 self, "estimator", self.estimator, "a regressor with a method predict(X) that returns curves"
             )
 
-    def _read(self, X, y) -> tuple[Any, _Curves, Any]:
+    def _read(self, X, y) -> tuple[Any, GivenCurves, Any]:
         """Return X with rows that can be taken, the curves, and the form in which another library gave them."""
         opened, _, form = open_curves(self, y, None)
-        curves = _Curves(read_outputs(self, opened, None, np.zeros(0)), None if form is None else y)
+        curves = GivenCurves(read_outputs(self, opened, None, np.zeros(0)), None if form is None else y)
         X = as_table(X)
         check_rows(X)
         with _own_errors("X"):
@@ -270,7 +270,7 @@ class ConformalFunctionalRegressor(
             )
         return outputs
 
-    def _fit_frozen(self, X, curves: _Curves, weight) -> Self:
+    def _fit_frozen(self, X, curves: GivenCurves, weight) -> Self:
         rows = np.arange(len(curves)) if weight is None else np.flatnonzero(weight)
         # a random part for s, so that the others know nothing of it
         rows = self._random_state().permutation(rows)
@@ -300,7 +300,7 @@ class ConformalFunctionalRegressor(
         nodes = None if scattered or self.grid_ is None else self._nodes()
         return modulation(residuals, nodes, scattered or nodes is not None)
 
-    def _left_out(self, model, X, curves: _Curves, weight, train) -> Outputs:
+    def _left_out(self, model, X, curves: GivenCurves, weight, train) -> Outputs:
         """Return residuals of the training rows, each by a model fitted on the other half of them.
 
         Those of a close fit to the rows themselves say nothing of its errors.
@@ -318,14 +318,14 @@ class ConformalFunctionalRegressor(
                 return curves.outputs.take(np.concatenate([second, first])).with_values(values)
         return self._residuals(model, _safe_split(model, X, None, train, train)[0], curves.outputs.take(train))
 
-    def _half(self, X, curves: _Curves, weight, train, rest) -> Outputs:
+    def _half(self, X, curves: GivenCurves, weight, train, rest) -> Outputs:
         model = self._fit_base(X, curves.take(train).for_base(), weight, train)
         return self._residuals(model, _safe_split(model, X, None, rest, train)[0], curves.outputs.take(rest))
 
     def _store(self, inputs, targets) -> Self:
         """Keep the scores of the rows that the models have not seen."""
         residuals = [self._residuals(*part) for part in zip(self.estimators_, inputs, targets, strict=True)]
-        self.conformity_scores_ = [_scores(r, s) for r, s in zip(residuals, self.modulations_, strict=True)]
+        self.conformity_scores_ = [conformity_scores(r, s) for r, s in zip(residuals, self.modulations_, strict=True)]
         scattered = not self.layout_.on_grid
         self.calibration_residuals_ = None if scattered else [np.abs(r.values) for r in residuals]
         self.n_calibration_ = sum(map(len, targets))
@@ -441,7 +441,7 @@ class ConformalFunctionalRegressor(
             points = self._nodes()
         scales = [(s.scale if points is None else s.evaluate(points)).ravel() for s in self.modulations_]
         widths = [E[:, None] * s for E, s in zip(self.conformity_scores_, scales, strict=True)]
-        return _band(self._all_predicted(X, points), widths, np.full(len(scales[0]), rank))
+        return conformal_band(self._all_predicted(X, points), widths, np.full(len(scales[0]), rank))
 
     def _pointwise(self, X, coverage, points) -> tuple[np.ndarray, np.ndarray]:
         if self.calibration_residuals_ is None:
@@ -456,7 +456,7 @@ class ConformalFunctionalRegressor(
         where = "" if counts[few] == self.n_calibration_ else f" at node {few // self.layout_.n_components}"
         self._rank("coverage", coverage, coverage, int(counts[few]), where)
         ranks = np.array([self._rank("coverage", coverage, coverage, int(count)) for count in counts])
-        low, high = _band(predicted, [np.where(np.isnan(r), np.inf, r) for r in widths], ranks)
+        low, high = conformal_band(predicted, [np.where(np.isnan(r), np.inf, r) for r in widths], ranks)
         if points is None:
             return low, high
         nodes, centre, moved = self._nodes(), np.mean(predicted, axis=0), self._all_predicted(X, points)
@@ -510,58 +510,3 @@ class ConformalFunctionalRegressor(
 
     def _shape_at(self, values, n_points):
         return values if self.layout_.n_dims < 3 else self.layout_.shaped(values, n_points)
-
-
-@dataclass(frozen=True, eq=False)
-class _Curves:
-    """Curves as they are compared, ``outputs``, and as the base estimator gets them.
-
-    ``given`` are those of another library, whose rows are taken as it does; None for what mercer reads by itself.
-    """
-
-    outputs: Outputs
-    given: Any
-
-    def __len__(self) -> int:
-        return len(self.outputs)
-
-    def take(self, rows: np.ndarray) -> _Curves:
-        """Return some of the curves."""
-        return _Curves(self.outputs.take(rows), None if self.given is None else self.given[rows])
-
-    def for_base(self) -> Any:
-        """Return an array, or a list of (points, values, weights), or curves of another library."""
-        return self.outputs.as_given() if self.given is None else self.given
-
-    def check_observed(self, name: str, weight: np.ndarray | None) -> None:
-        """Refuse curves of positive weight without an observation, which have no score."""
-        if self.outputs.on_grid:
-            missing = np.all(np.isnan(self.outputs.values), axis=1)
-            check_rows_observed(name, missing if weight is None else missing & (weight > 0))
-
-
-def _scores(residuals: Outputs, s: Modulation) -> np.ndarray:
-    """Return max_θ |r_i(θ)|/s(θ) of each curve over what was observed of it, shape (n,)."""
-    sizes = np.abs(residuals.relative_to(s))
-    return residuals.largest(np.where(np.isnan(sizes), 0.0, sizes))
-
-
-def _band(predicted: list, widths: list, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return order statistics over i of f₋ᵢ ∓ width_i, from below the ranks-th largest, from above the smallest."""
-    low, high = -_ordered([-f for f in predicted], widths, ranks), _ordered(predicted, widths, ranks)
-    middle = (low + high) / 2
-    return np.minimum(low, middle), np.maximum(high, middle)
-
-
-def _ordered(predicted: list, widths: list, ranks: np.ndarray) -> np.ndarray:
-    """Return the ranks-th smallest over i of f₋ᵢ(x) + width_i in each column, a row for each x."""
-    index, some = ranks - 1, np.unique(ranks - 1)
-    if len(predicted) == 1:  # the order is that of the widths, at each x
-        return predicted[0] + np.take_along_axis(np.partition(widths[0], some, axis=0), index[None, :], axis=0)
-    step = max(1, SCORE_ENTRIES // sum(width.size for width in widths))
-    blocks = []
-    for start in range(0, len(predicted[0]), step):
-        moved = [f[start : start + step, None, :] + width for f, width in zip(predicted, widths, strict=True)]
-        ordered = np.partition(np.concatenate(moved, axis=1), some, axis=1)
-        blocks.append(np.take_along_axis(ordered, index[None, None, :], axis=1)[:, 0])
-    return np.concatenate(blocks)

@@ -84,13 +84,19 @@ def facts(model: Any, names: Sequence[str] | None = None) -> Iterator[tuple[str,
 
 
 def relevant_columns(model: Any, names: Sequence[str] | None = None) -> list[tuple[str, float]] | None:
-    """Return the columns that matter most with their shares, for models that know them."""
+    """Return the columns that matter most with their shares, for models that know them.
+
+    A column of text, or of curves, is several to the model, whose shares are added.
+    """
     model = _inner(model)
     relevance = getattr(model, "relevance_", getattr(model, "feature_importances_", None))
     if relevance is None:
         return None
     relevance, encoder = np.asarray(relevance), getattr(model, "encoder_", None)
-    names = getattr(model, "feature_names_in_", names) if encoder is None else encoder.get_feature_names_out()
+    if encoder is not None and len(relevance) == sum(encoder.widths_):
+        ends = np.cumsum(encoder.widths_)
+        relevance = np.array([part.sum() for part in np.split(relevance, ends[:-1])])
+    names = getattr(model, "feature_names_in_", names)
     if names is None or len(names) != len(relevance):
         names = [f"column {j}" for j in range(len(relevance))]
     order = np.argsort(-relevance, kind="stable")[:NAMES_IN_A_LINE]

@@ -112,6 +112,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
     else:
         y = to_numpy(y) if is_foreign(y) else y
         with _own_errors("X and y"):
+            _refuse_words(estimator, y)
             encoded, encoder = encode_training(estimator, X, sample_weight)
             if encoded is None:
                 X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
@@ -126,6 +127,22 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
         return TrainingRows(X, y, weight, columns)
     X, y = take_rows(X, keep), take_rows(y, keep)
     return TrainingRows(X if columns is None else take_columns(X, columns), y, take_rows(weight, keep), columns)
+
+
+def _refuse_words(estimator: Any, y: Any) -> None:
+    """Refuse targets that are words, for which the remedies of inputs are none."""
+    words = np.asarray(y) if isinstance(y, (list, tuple, np.ndarray)) or hasattr(y, "to_numpy") else np.empty(0)
+    if words.dtype.kind not in "OUS":
+        return
+    for word in words.ravel():
+        try:
+            float(word)
+        except (TypeError, ValueError):
+            if isinstance(word, (str, bytes)):
+                raise DataError(
+                    f"{type(estimator).__name__}: y must hold numbers; got {word!r}. For classes there are "
+                    "CostSensitiveClassifier and SimplexClassifier, for other objects InputOutputKernelRegressor."
+                ) from None
 
 
 def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.ndarray | None, Any, np.ndarray | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ BEGINNING, EPOCH = b"PK\x03\x04", (1980, 1, 1, 0, 0, 0)
 @contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Write an archive beside ``path``, and put it in its place when it is complete."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:

@@ -102,8 +102,9 @@ class Kernel(Params, ABC):
             centre = np.zeros((1, 1)) if float(self(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0]) > 0 else np.ones((1, 1))
             there, reaches = self(centre, centre)[0, 0], 4.0 ** np.arange(-8, 9)
             falls = [reach for reach in reaches if self(centre + reach, centre)[0, 0] < 0.1 * there]
-            x = centre[0, 0] + np.linspace(-1, 1, 81) * (falls[0] if falls else 3.0)
-            label = f"k(x, {centre[0, 0]:g}) for x from {x[0]:.3g} to {x[-1]:.3g}"
+            at_once = len(falls) == len(reaches)  # as of categories, which have no length
+            x = centre[0, 0] + np.linspace(-1, 1, 81) * (falls[0] if falls and not at_once else 3.0)
+            label = f"k(x, {centre[0, 0]:g}) for x from {x[0]:.3g} to {x[-1]:.3g}".replace("-", "−")
             return curve(x, self(x[:, None], centre)[:, 0], label)
         except (MercerError, ValueError, TypeError, IndexError, NotImplementedError):
             return ""

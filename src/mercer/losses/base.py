@@ -117,6 +117,11 @@ class Loss(Params, ABC):
         """The loss of the entries that have targets: itself, but for a loss of values and slopes."""
         return self
 
+    @property
+    def named(self) -> Loss:
+        """The loss that a user named, which errors speak of: itself, but for forms of one for vectors or curves."""
+        return self
+
     def rewrap(self, loss: Loss) -> Loss:
         """Return another loss in the role of this one: itself, but for losses that wrap one."""
         return loss

@@ -58,6 +58,11 @@ class VectorLoss(Loss):
         check_number(self, "n_components", self.n_components, low=1, strict=False, integer=True)
 
     @property
+    def named(self) -> Loss:
+        """The loss of norms."""
+        return self.loss.named
+
+    @property
     def smooth(self) -> bool:  # type: ignore[override]
         """Whether the gradient is Lipschitz."""
         return self.loss.smooth

@@ -80,6 +80,11 @@ class CurveLoss(Loss):
         return self.loss.sparse
 
     @property
+    def named(self) -> Loss:
+        """The loss of norms."""
+        return self.loss.named
+
+    @property
     def growth(self) -> int:  # type: ignore[override]
         """How the loss grows with the residuals."""
         return self.loss.growth

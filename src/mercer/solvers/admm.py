@@ -69,7 +69,7 @@ class ADMM(ReducedSolver):
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.has_conjugate:
             raise self.refuse(
-                f"{problem.loss!r} defines none",
+                f"{problem.loss.named!r} defines none",
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
 

@@ -46,7 +46,7 @@ class ClosedForm(Solver):
         super().check(problem)
         self.require_plain_intercept(problem)
         if not isinstance(problem.loss, Square):
-            raise self.refuse(f"the loss is {problem.loss!r}", "Use ADMM or solver='auto'.")
+            raise self.refuse(f"the loss is {problem.loss.named!r}", "Use ADMM or solver='auto'.")
 
     def prepare(self, problem: DualProblem) -> DualProblem:
         costs = problem.gram.costs

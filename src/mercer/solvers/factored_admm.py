@@ -60,7 +60,7 @@ class FactoredADMM(Solver):
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS if it is smooth.")
+            raise self.refuse(f"{problem.loss.named!r} defines none", "Use LBFGS if it is smooth.")
         if problem.fit_intercept or problem.has_slopes:
             raise self.refuse("this problem has an intercept", "Use ADMM.")
         if not problem.gram.columns_alike:

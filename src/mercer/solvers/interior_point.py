@@ -59,7 +59,7 @@ class InteriorPoint(ReducedSolver):
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if problem.box is None:
-            raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
+            raise self.refuse(f"the conjugate of {problem.loss.named!r} is not", "Use ADMM.")
         if problem.intercept is not None and not problem.intercept.balanced:
             raise self.refuse("the intercept has a target or a penalty", "Use ADMM.")
         if not problem.gram.decomposes:

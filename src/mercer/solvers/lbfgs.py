@@ -62,7 +62,7 @@ class LBFGS(Solver):
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not problem.loss.smooth:
             raise self.refuse(
-                f"{problem.loss!r} is not",
+                f"{problem.loss.named!r} is not",
                 "Use ADMM (a loss of your own then needs conjugate and conjugate_prox), or a smoothed loss such as "
                 "MoreauPinball(kappa=1e-2).",
             )

@@ -68,7 +68,7 @@ def loss_path(
         allowed = (
             "a parameter of the loss, " + " or ".join(map(repr, names)) if names else "that of a loss with parameters"
         )
-        raise parameter_error("loss_path", "parameter", parameter, allowed, f"The loss is {problem.loss!r}.")
+        raise parameter_error("loss_path", "parameter", parameter, allowed, f"The loss is {problem.loss.named!r}.")
     losses = [problem.loss.replace(**{parameter: value}) for value in np.atleast_1d(values).tolist()]
     return _solve_all(problem, losses, solver, tol)
 
@@ -146,7 +146,7 @@ def largest_epsilon(problem: DualProblem) -> float:
     if not _has_tube(problem.loss):
         raise UnsupportedError(
             "largest_epsilon: a tube is that of a row or of an entry, and "
-            f"{type(problem.loss).__name__} takes several of them together. Put curves on a common grid, with NaN "
+            f"{problem.loss.named!r} takes several of them together here. Put curves on a common grid, with NaN "
             "where nothing was observed, and take geometry='norm' or 'componentwise'."
         )
     return _smallest_tube(problem)[0]

@@ -95,7 +95,7 @@ class PreconditionedCG(Solver):
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         self.require_plain_intercept(problem)
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Use LBFGS.")
+            raise self.refuse(f"{problem.loss.named!r} defines none", "Use LBFGS.")
         if problem.measure.observed is not None:
             raise self.refuse("some targets are missing", "Use ClosedForm for the square loss, ADMM for others.")
 

@@ -55,7 +55,7 @@ class ProximalGradient(Solver):
         self.require_plain_intercept(problem)
         if not problem.loss.has_conjugate:
             raise self.refuse(
-                f"{problem.loss!r} defines none",
+                f"{problem.loss.named!r} defines none",
                 "Use LBFGS if it is smooth, or give it conjugate and conjugate_prox.",
             )
 

@@ -70,7 +70,7 @@ class SemismoothNewton(ReducedSolver):
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if problem.box is None:
-            raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use ADMM.")
+            raise self.refuse(f"the conjugate of {problem.loss.named!r} is not", "Use ADMM.")
 
     def iterate(self, problem: DualProblem, spectral: Spectral, init: Any, n_iter: int, monitor: Monitor) -> Reduced:
         """Run until the gap in the eigenbasis is within 90 % of tol."""

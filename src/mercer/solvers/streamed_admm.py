@@ -65,7 +65,7 @@ class StreamedADMM(StreamedSolver):
     def check(self, problem: Any) -> None:
         super().check(problem)
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Use StreamedLBFGS if it is smooth.")
+            raise self.refuse(f"{problem.loss.named!r} defines none", "Use StreamedLBFGS if it is smooth.")
 
     def _stream(self, problem: FeatureProblem, init: Any, looks: Looks) -> StreamedResult:
         basis, rho, n_iter = FeatureBasis(problem), self.rho * problem.unit, 0

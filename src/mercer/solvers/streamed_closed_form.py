@@ -40,7 +40,7 @@ class StreamedClosedForm(StreamedSolver):
     def check(self, problem: Any) -> None:
         super().check(problem)
         if not isinstance(problem.loss, Square):
-            raise self.refuse(f"got {problem.loss!r}", "Use StreamedLBFGS if it is smooth, else StreamedADMM.")
+            raise self.refuse(f"got {problem.loss.named!r}", "Use StreamedLBFGS if it is smooth, else StreamedADMM.")
         if not problem.complete:
             raise self.refuse("some targets are missing", "Use StreamedLBFGS.")
 

@@ -63,9 +63,11 @@ class StreamedLBFGS(StreamedSolver):
     def check(self, problem: Any) -> None:
         super().check(problem)
         if not problem.loss.smooth:
-            raise self.refuse(f"{problem.loss!r} is not", "Use StreamedADMM, or a smoothed loss such as MoreauPinball.")
+            raise self.refuse(
+                f"{problem.loss.named!r} is not", "Use StreamedADMM, or a smoothed loss such as MoreauPinball."
+            )
         if not problem.loss.has_conjugate:
-            raise self.refuse(f"{problem.loss!r} defines none", "Give it conjugate and conjugate_prox.")
+            raise self.refuse(f"{problem.loss.named!r} defines none", "Give it conjugate and conjugate_prox.")
 
     def _stream(self, problem: FeatureProblem, init: Any, looks: Looks) -> StreamedResult:
         run = _Run(problem, looks, self.check_every)

@@ -65,7 +65,7 @@ class StreamedNewton(StreamedSolver):
     def check(self, problem: Any) -> None:
         super().check(problem)
         if not problem.boxed:
-            raise self.refuse(f"the conjugate of {problem.loss!r} is not", "Use StreamedADMM.")
+            raise self.refuse(f"the conjugate of {problem.loss.named!r} is not", "Use StreamedADMM.")
         size = math.prod(problem.coef_shape) + problem.shape[1]
         if size > MOST_COORDINATES:
             remedy = "Use StreamedADMM, or a thinner factor of the output kernel."

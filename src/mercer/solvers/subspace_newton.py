@@ -79,7 +79,7 @@ class SubspaceNewton(Solver):
         super().check(problem)
         require_numpy(self, "Use ProximalGradient.", problem.Y)
         if not (problem.loss.of_norms and problem.loss.smooth and problem.loss.has_conjugate):
-            raise self.refuse(f"{problem.loss!r} is none", "Use ADMM.")
+            raise self.refuse(f"{problem.loss.named!r} is none", "Use ADMM.")
         if problem.fit_intercept or problem.has_slopes or problem.measure.observed is not None:
             raise self.refuse("this problem has an intercept or missing entries", "Use ADMM.")
         if not problem.gram.columns_alike:

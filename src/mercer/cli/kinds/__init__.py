@@ -10,11 +10,12 @@ from mercer.cli.kinds.curves import Curves
 from mercer.cli.kinds.field import Field
 from mercer.cli.kinds.levels import Levels
 from mercer.cli.kinds.quantile import Quantile
+from mercer.cli.kinds.structured import Structured
 
 __all__ = ["PROBLEM_KINDS", "kind_of"]
 
 #: what follows ``mercer fit``
-PROBLEM_KINDS: tuple[Kind, ...] = (Quantile(), Cost(), Levels(), Curves(), Field())
+PROBLEM_KINDS: tuple[Kind, ...] = (Quantile(), Cost(), Levels(), Curves(), Field(), Structured())
 
 
 def kind_of(model: Any) -> Kind | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mercer.cli.tables import number_column, require_columns
+from mercer.cli.tables import number_column, require_columns, rows_with
 from mercer.cli.terminal import CommandError, names_of
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Kind(ABC):
         names = notes.get("target")
         if not (isinstance(names, list) and names and all(name in frame.columns for name in names)):
             return frame, None
+        if len(names) == 1:
+            frame = rows_with(frame, names[0], path)
         columns = [number_column(frame, name, path) for name in names]
         return frame, columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
@@ -132,7 +134,7 @@ def weight_of(frame: pandas.DataFrame, options: argparse.Namespace) -> np.ndarra
 
 def check_options(kind: Kind | None, model: Any, options: argparse.Namespace) -> None:
     """Refuse options of predictions that mean nothing for a model."""
-    for name in ("levels", "coverage", "points", "long"):
+    for name in ("levels", "coverage", "points", "top", "long"):
         if getattr(options, name) not in (None, False) and (kind is None or name not in kind.options):
             raise CommandError(f"--{name} means nothing for a {type(model).__name__}")
 
@@ -146,7 +148,12 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop", type=names_of, default=[], metavar="A,B", help="columns that are no inputs")
     parser.add_argument("--text", type=names_of, default=[], metavar="A,B", help="codes that look like numbers")
     parser.add_argument("--weight", metavar="COLUMN", help="weights of rows")
-    parser.add_argument("--verbose", "-v", action="store_true", help="tell on standard error what is computed")
+    parser.add_argument(
+        "--verbose",
+        "-v",
+        action="store_true",
+        help="tell on standard error what is computed; in a terminal it is shown anyway",
+    )
 
 
 def names_in(notes: dict[str, Any], entry: str, count: int) -> list[str] | None:

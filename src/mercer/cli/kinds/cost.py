@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_target, inputs_of, weight_of
-from mercer.cli.tables import require_columns
+from mercer.cli.tables import rows_with
 from mercer.cli.terminal import CommandError
 from mercer.estimators import CostSensitiveClassifier
 
@@ -24,10 +24,8 @@ class Cost(Kind):
         parser.add_argument("--positive", metavar="LABEL", help="the positive class; the last in order by default")
 
     def pose(self, frame, options):
-        require_columns(frame, [options.target], options.data)
+        frame = rows_with(frame, options.target, options.data)
         labels = frame[options.target]
-        if labels.isna().any():
-            raise CommandError(f"{options.data}: column {options.target!r} has rows without a class; leave them out")
         classes = {str(label): label for label in labels.unique().tolist()}
         if len(classes) != 2:
             raise CommandError(
@@ -45,7 +43,7 @@ class Cost(Kind):
         names = notes.get("target")
         if not (isinstance(names, list) and len(names) == 1 and names[0] in frame.columns):
             return frame, None
-        frame = frame[frame[names[0]].notna()]
+        frame = rows_with(frame, names[0], path)
         return frame, frame[names[0]].to_numpy()
 
     def predict(self, model, inputs, options, notes):

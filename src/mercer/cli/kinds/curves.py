@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, inputs_of, names_in, weight_of
-from mercer.cli.tables import read_table, require_columns
+from mercer.cli.tables import matching_columns, read_table, require_columns
 from mercer.cli.terminal import CommandError, names_of, numbers_of
 from mercer.estimators import ConformalFunctionalRegressor, FunctionalRegressor
 from mercer.preprocessing import curves_from_long
@@ -42,10 +41,10 @@ class Curves(Kind):
         wide.add_argument(
             "--points", type=numbers_of, metavar="T,T", help="where they lie; by default numbers in names"
         )
-        long = parser.add_argument_group("long tables", "a row for each observation")
+        parser.add_argument("--value", metavar="NAME", help="what was observed: of long tables its column")
+        long = parser.add_argument_group("long tables", "a row for each observation, --value in one column")
         long.add_argument("--id", metavar="COLUMN", help="whose curve it is")
         long.add_argument("--time", metavar="COLUMN", help="where it was observed: a number or a date")
-        long.add_argument("--value", metavar="COLUMN", help="what was observed")
         constant = "by default inputs are columns of TABLE that are constant within each id"
         long.add_argument("--inputs", metavar="TABLE", help=f"a table with a row for each id; {constant}")
         add_calibration(parser, "bands")
@@ -99,10 +98,7 @@ class Curves(Kind):
 
 def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, Any, Any, dict[str, Any], Any]:
     """Return inputs, curves on a grid, the grid, notes and weights of a wide table."""
-    matched = [str(name) for each in options.curve for name in frame.columns if fnmatchcase(str(name), each)]
-    names = list(dict.fromkeys(matched))  # in the order of patterns, as points are
-    if len(names) < 2:
-        raise CommandError(f"{options.data} has {len(names)} columns that match --curve {','.join(options.curve)}")
+    names = matching_columns(frame, options.curve, "--curve", options.data)  # in the order of patterns, as points are
     points = _points_of(names) if options.points is None else options.points
     if len(points) != len(names):
         raise CommandError(f"--points has {len(points)} numbers for {len(names)} columns of the curve")
@@ -112,7 +108,8 @@ def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     names, points = [names[k] for k in order], np.asarray(points, dtype=float)[order]
     require_numbers(frame, names, options.data)
     curves = frame[names].to_numpy(dtype=float, na_value=np.nan)
-    return inputs_of(frame, options, names), curves, points, {"target": names}, weight_of(frame, options)
+    notes = {"target": names} | ({} if options.value is None else {"value": options.value})
+    return inputs_of(frame, options, names), curves, points, notes, weight_of(frame, options)
 
 
 def require_numbers(frame: pandas.DataFrame, names: list[str], path: str) -> None:

@@ -21,7 +21,8 @@ class Levels(Kind):
         """Nothing beyond what all kinds have: there is no target."""
 
     def pose(self, frame, options):
-        return Problem(LevelSetDetector(), inputs_of(frame, options, []), None, weight_of(frame, options), {})
+        model = LevelSetDetector(verbose=int(options.verbose))
+        return Problem(model, inputs_of(frame, options, []), None, weight_of(frame, options), {})
 
     def predict(self, model, inputs, options, notes):
         found = {"score": model.score_samples(inputs)}

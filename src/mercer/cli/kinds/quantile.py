@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, add_target, inputs_of, weight_of
-from mercer.cli.tables import number_column
+from mercer.cli.tables import number_column, rows_with
 from mercer.estimators import ConformalQuantileRegressor, KernelQuantileRegressor
 
 __all__ = ["Quantile"]
@@ -26,6 +26,7 @@ class Quantile(Kind):
         add_calibration(parser, "quantiles and intervals")
 
     def pose(self, frame, options):
+        frame = rows_with(frame, options.target, options.data)
         y = number_column(frame, options.target, options.data)
         model = KernelQuantileRegressor(verbose=int(options.verbose))
         if options.calibrate:

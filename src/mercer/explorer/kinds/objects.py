@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from mercer.backend import to_numpy
+from mercer.estimators import ConformalCandidates
 from mercer.estimators.delegation import offers, reach
-from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars
+from mercer.explorer.kinds.base import Exhibit, Kind, effect_bars, reliability
 from mercer.explorer.packing import rounded
 from mercer.explorer.subject import Handles, Subject
 
@@ -20,6 +22,8 @@ __all__ = ["Objects", "texts_of"]
 RANKED, ROWS_RANKED, PLACES_COUNTED = 10, 60, 20
 #: candidates whose scores say how far a column moves them, and characters of a name
 MOST_CANDIDATES, LONGEST_NAME = 60, 48
+#: coverages of sets that are looked at
+COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 class Objects(Kind):
@@ -28,9 +32,11 @@ class Objects(Kind):
     title = "Candidates for {target}"
 
     def takes(self, estimator: Any) -> bool:
-        return offers(estimator, "score_candidates")
+        return offers(_scorer(estimator), "score_candidates")
 
     def show(self, subject: Subject) -> Exhibit:
+        conformal = subject.estimator if isinstance(subject.estimator, ConformalCandidates) else None
+        subject = replace(subject, estimator=_scorer(subject.estimator))
         model, _ = reach(subject.estimator, subject.rows, "score_candidates")
         columns = getattr(subject.y, "columns", None)
         names = texts_of(model.candidates_.objects, columns)
@@ -70,6 +76,9 @@ class Objects(Kind):
             data["truth"] = texts_of(_safe_indexing(subject.observed, chosen), columns)
             data["ranks"] = rounded(ranks[chosen])
             panels = [_judged(ranks, len(names)), *panels]
+            if conformal is not None:
+                misfits = subject.ask("misfit", subject.rows, subject.observed)
+                panels = [_coverage(conformal.misfits_, misfits), *panels]
         return Exhibit("candidates", data, panels)
 
 
@@ -87,6 +96,21 @@ def _judged(ranks: np.ndarray, total: int) -> dict[str, Any]:
         ],
         "limits": [0, 1],
     }
+
+
+def _scorer(estimator: Any) -> Any:
+    """Return what scores candidates: the regression within sets that cover."""
+    return getattr(estimator, "estimator_", estimator) if isinstance(estimator, ConformalCandidates) else estimator
+
+
+def _coverage(calibrating: np.ndarray, misfits: np.ndarray) -> dict[str, Any]:
+    """Return a panel of how often sets of candidates hold the truth: it is in all sets of at least its rank."""
+    rank = 1 + np.searchsorted(calibrating, misfits)
+    levels = [level for level in COVERAGES if level * (len(calibrating) + 1) <= len(calibrating)]
+    observed = [np.mean(rank <= np.ceil((len(calibrating) + 1) * level)) for level in levels]
+    text = "On the diagonal sets of candidates hold what they say; in the band lie 95 % of calibrated models, at each."
+    names = ("coverage asked for", "share of rows whose truth is held")
+    return reliability("Do sets hold what they say?", text, levels, observed, len(misfits), names)
 
 
 def texts_of(objects: Any, columns: Any = None) -> list[str]:
