@@ -8,8 +8,8 @@ with one emotion, or jointly from the faces with all seven, on KDEF (140 samples
 that may not be passed on. *These are other data*: 140 persons of ``make_faces``; whether the source matters can be
 compared, the errors cannot. Error: mean squared error of a coordinate in a unit square, times 10⁴, over the faces of
 all emotions of a tenth of the persons, the same persons whatever the source. Kernels and λ are those that
-``FunctionalRegressor`` chooses by leave-one-out (of a face, not a person, also for the joint model). "its mean" predicts
-the mean faces.
+``FunctionalRegressor`` chooses by leave-one-out (of a face, not a person, also for the joint model). "its mean" are the
+mean faces.
 
 StarGAN, the rival of the table, is a network that was trained on a GPU with the same pictures.
 """
