@@ -97,7 +97,16 @@ class OwnFit(StoredFit):
         return self.objective(values[self.row, place][:, None])
 
 
-class OwnQuantiles(Quantiles):
+class Own(Tasks):
+    """What families with levels of rows' own share: what they recompute."""
+
+    def certify(self, model: Any, case: Case) -> tuple[Bounds, list[Finding]]:
+        assert isinstance(case, OwnCase)
+        fit = OwnFit(self, model, case)
+        return fit.bounds(), list(fit.look())
+
+
+class OwnQuantiles(Own, Quantiles):
     """KernelQuantileRegressor with levels of rows' own."""
 
     name = "own_levels"
@@ -105,21 +114,11 @@ class OwnQuantiles(Quantiles):
     def draw(self, draw: Draw) -> OwnCase:
         return with_levels(super().draw(draw), draw, "levels")
 
-    def certify(self, model: Any, case: Case) -> tuple[Bounds, list[Finding]]:
-        assert isinstance(case, OwnCase)
-        fit = OwnFit(self, model, case)
-        return fit.bounds(), list(fit.look())
 
-
-class OwnCosts(Costs):
+class OwnCosts(Own, Costs):
     """CostSensitiveClassifier with costs of rows' own."""
 
     name = "own_costs"
 
     def draw(self, draw: Draw) -> OwnCase:
         return with_levels(super().draw(draw), draw, "costs")
-
-    def certify(self, model: Any, case: Case) -> tuple[Bounds, list[Finding]]:
-        assert isinstance(case, OwnCase)
-        fit = OwnFit(self, model, case)
-        return fit.bounds(), list(fit.look())
