@@ -33,12 +33,14 @@ from fuzz.contracts import Contracts, check_part
 from fuzz.curves import Curves
 from fuzz.findings import KINDS, Finding
 from fuzz.level_sets import LevelSets
+from fuzz.own_levels import OwnCosts, OwnQuantiles
 from fuzz.tasks import Costs, Quantiles
 
 __all__ = ["FAMILIES", "main", "run_case", "table"]
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for family in (Quantiles(), Costs(), LevelSets(), Curves(), Contracts())
+    family.name: family
+    for family in (Quantiles(), OwnQuantiles(), Costs(), OwnCosts(), LevelSets(), Curves(), Contracts())
 }
 PROCESSES = 2
 RESULTS = Path(__file__).parent / "results" / "campaign.jsonl"

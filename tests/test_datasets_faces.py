@@ -8,6 +8,7 @@ from mercer.datasets import (
     LANDMARKS,
     align_landmarks,
     emotion_coordinates,
+    emotion_transfer,
     load_landmarks,
     make_faces,
 )
@@ -302,3 +303,43 @@ def test_folders_and_patterns_that_are_refused(tmp_path, face):
             load_landmarks(tmp_path, pattern)
     with pytest.raises(MercerError, match="emotions must be"):
         load_landmarks(tmp_path, emotions="happy")
+
+
+# -- emotion transfer -------------------------------------------------------------------------------------------
+
+
+def test_every_face_of_a_person_is_an_input_for_all_of_them():
+    faces = make_faces(4, random_state=0)
+    missing = faces.Y.copy()
+    missing[1, 2] = np.nan
+    missing[2, 0, 5] = np.nan  # of this face one number
+    X, Y, persons = emotion_transfer(missing, names=faces.names)
+    assert X.shape == (4 * 7 - 2, 136)
+    assert persons.tolist() == [0] * 7 + [1] * 6 + [2] * 6 + [3] * 7
+    for x, y, person in zip(X, Y, persons, strict=True):
+        np.testing.assert_array_equal(y, missing[person])
+        assert (x == missing[person]).all(axis=1).sum() == 1
+    assert not np.isnan(X).any()
+
+
+def test_one_emotion_is_the_input():
+    faces = make_faces(4, random_state=0)
+    X, Y, persons = emotion_transfer(faces, "sad")
+    np.testing.assert_array_equal(X, faces.Y[:, faces.names.index("sad")])
+    np.testing.assert_array_equal(Y, faces.Y)
+    assert persons.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("faces", "settings", "words"),
+    [
+        (np.zeros((3, 4)), {}, "must have shape"),
+        (np.zeros((3, 2, 4)), {"source": "sad"}, "Pass names="),
+        (np.zeros((3, 2, 4)), {"names": ["sad"]}, "1 names for 2 emotions"),
+        (np.zeros((3, 2, 4)), {"names": ["sad", "happy"], "source": "angry"}, "'joint' or 'sad' or 'happy'"),
+        (np.full((3, 2, 4), np.nan), {}, "no face"),
+    ],
+)
+def test_transfer_is_refused(faces, settings, words):
+    with pytest.raises(MercerError, match=words):
+        emotion_transfer(faces, **settings)

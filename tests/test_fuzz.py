@@ -34,6 +34,12 @@ def test_nothing_is_found(family, part):
     assert not any(line["findings"] for line in lines), "\n" + campaign.table(lines)
 
 
+@pytest.mark.parametrize("family", ["own_levels", "own_costs"])
+def test_nothing_is_found_of_levels_of_rows_own(family):
+    lines = [campaign.run_case(family, seed) for seed in range(100, 120)]
+    assert not any(line["findings"] for line in lines), "\n" + campaign.table(lines)
+
+
 def test_contracts():
     lines = [campaign.run_case("contracts", seed) for seed in range(20)]
     assert not any(line["findings"] for line in lines), "\n" + campaign.table(lines)

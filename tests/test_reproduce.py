@@ -207,7 +207,42 @@ def test_one_class_forests_have_few_anomalies(script):
     assert rows.mean(axis=0) == pytest.approx(0)
     assert rows.std(axis=0) == pytest.approx(1)
     assert rows[odd, 0].min() > rows[~odd, 0].max()
-    assert set(module.PUBLISHED) == set(module.FILES)
-    found = module.areas("pima", X, np.arange(600) >= 400, 0)
+    truth, found = module.split_scores(X, np.arange(600) >= 400, 0, polluted=False)
     assert set(found) == set(module.DETECTORS)
-    assert found["OneClassForest"][0] > 0.9
+    assert module.areas(truth, found["OneClassForest"][0])[0] > 0.9
+    for published in (module.NOVELTY, module.POLLUTED):
+        assert set(published) == set(module.FILES)
+        assert all(set(one) < set(module.DETECTORS) for one in published.values())
+
+
+def test_one_class_forests_are_polluted_where_they_are_to_be(script, monkeypatch):
+    module, seen = script("one_class_forests"), []
+
+    class Spy:
+        def fit(self, X):
+            seen.append(X)
+            return self
+
+        def score_samples(self, X):
+            return X[:, 0]
+
+    monkeypatch.setattr(module, "DETECTORS", {"spy": lambda seed: Spy()})
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    X[400:] += 50
+    for polluted in (False, True):
+        truth, _ = module.split_scores(X, np.arange(600) >= 400, 0, polluted)
+        assert truth.sum() > 5
+        assert len(truth) == 220
+    without, with_them = seen
+    assert len(with_them) == 220
+    assert np.ptp(without) < np.ptp(with_them)
+    assert len(with_them) - len(without) == 40 - truth.sum()
+
+
+def test_curves_of_a_perfect_score(script):
+    module = script("one_class_forests")
+    truth = np.arange(100) >= 80
+    roc, precision = module.curves(truth, truth.astype(float))
+    assert roc[1:].min() == 1
+    assert precision.min() >= 0.2
+    assert precision[100] == 1

@@ -135,3 +135,28 @@ def test_river_flow_hides_targets(script):
     runs = module.river_draw(data, data, 40, 0.5, seed=0)
     assert set(runs) == {"independent", "learned Γ", "ridge", "kernel ridge"}
     assert all(run["held out"] < 30 for run in runs.values())
+
+
+def test_more_frequencies_come_nearer_to_the_kernel(script):
+    """Figure 6.9 begins so: R² grows with the rows and with the features."""
+    module = script("task_features")
+    rng = np.random.default_rng(0)
+    X, test = rng.uniform(-1, 1, size=(400, 20)), rng.uniform(-1, 1, size=(400, 20))
+    Y, truth = (np.stack([part[:, 0], part[:, 1] ** 2, part[:, 2], part[:, 3]], axis=1) for part in (X, test))
+    few, _ = module.scores((X, Y, test, truth, truth), 10, (50, 400))
+    many, seconds = module.scores((X, Y, test, truth, truth), 300, (50, 400))
+    assert few[0] < few[1] < many[1] <= 1
+    assert many[0] < many[1]
+    assert seconds >= 0
+
+
+def test_drawn_fields_have_no_curl_or_no_sources(script):
+    """Differences of neighbours on the grid: what a field has not is small beside what it has."""
+    module = script("pictures")
+    for kind, curled in ((module.CurlFree, False), (module.DivergenceFree, True)):
+        points, vectors = module.drawn_field(kind(module.Gaussian(1.0)), seed=0)
+        step, field = points[1, 0] - points[0, 0], vectors.reshape(module.SIDE, module.SIDE, 2)
+        along = [np.gradient(field[..., k], step, axis=(1, 0)) for k in range(2)]
+        curl, sources = (along[1][0] - along[0][1])[1:-1, 1:-1], (along[0][0] + along[1][1])[1:-1, 1:-1]
+        there, absent = (curl, sources) if curled else (sources, curl)
+        assert np.abs(absent).mean() < 0.05 * np.abs(there).mean()

@@ -156,7 +156,7 @@ def test_a_state_is_made_of_what_is_promised():
     assert state["representers"]["class"] == "BasisRepresenters"
     assert state["representers"]["basis"]["class"] == "BoundTrigonometric"
     observed = Measure(np.arange(2.0), np.ones(2), np.ones((3, 2), dtype=bool)).state()
-    assert list(observed) == ["class", "points", "weights", "observed"]
+    assert list(observed) == ["class", "points", "weights", "observed", "levels"]
 
 
 def test_what_is_not_plain():

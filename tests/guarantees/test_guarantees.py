@@ -9,6 +9,7 @@ from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileR
 from mercer.exceptions import MercerError, UnsupportedError
 from mercer.guarantees import (
     StabilityConstants,
+    consistency_bound,
     cost_constants,
     cost_risk,
     level_roughness,
@@ -19,6 +20,7 @@ from mercer.guarantees import (
     rademacher_risk,
     regression_risk,
     robust_constants,
+    sharp_stability_bound,
     stability_bound,
     star_discrepancy,
 )
@@ -255,3 +257,32 @@ def test_bounds_explain_themselves():
     assert float(bound) == bound.value == pytest.approx(1 / 8)
     assert "Koksma" in str(bound)
     assert "discrepancy = 0.125" in str(bound)
+
+
+# -- consistency, and the sharper bound from stability ---------------------------------------------------------
+
+
+def test_terms_of_consistency():
+    found = consistency_bound(2.0, 400, 900, lipschitz=0.5, largest_loss=1.5, trace=4.0, size=3.0, delta=0.3, gap=0.01)
+    parts = [found.constants[name] for name in ("complexity", "deviation", "approximation", "gap")]
+    assert found.value == pytest.approx(sum(parts))
+    assert parts[0] == pytest.approx(2 * math.sqrt(2 / 900) * 0.5 * 2 * 2)
+    assert parts[2] == pytest.approx(3 * 0.5 * 2 / 20 * (1 + math.sqrt(2 * math.log(10))))
+    # below what is printed for the two terms of the estimation, at the same δ for each event
+    printed = 4 * math.sqrt(2 / 900) * (0.5 * 2 * 2 + 1.5 * math.sqrt(math.log(2 / 0.1)))
+    assert parts[0] + parts[1] < printed
+
+
+def test_the_sharper_bound_is_so_for_very_many_rows_only():
+    for n, better in ((10**3, False), (10**6, False), (10**8, True)):
+        alpha = 0.1 * (n / 1000) ** -0.5
+        constants = robust_constants(Huber(0.5), alpha, 1.0, 1.0)
+        plain, sharp = (bound(0.0, constants, alpha, n).value for bound in (stability_bound, sharp_stability_bound))
+        assert (sharp < plain) is better
+
+
+@pytest.mark.parametrize("settings", [{"n": 1}, {"delta": 1.5}])
+def test_numbers_of_the_sharper_bound_are_looked_at(settings):
+    constants = robust_constants(Huber(0.5), 0.1, 1.0, 1.0)
+    with pytest.raises(MercerError):
+        sharp_stability_bound(**{"empirical": 0.0, "constants": constants, "alpha": 0.1, "n": 100} | settings)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
-from mercer.features import RandomFourier, SeededFourier
+from mercer.features import Nystroem, RandomFourier, SeededFourier
 from mercer.kernels import Gaussian, as_kernel
 from mercer.linalg import right_factor
 from mercer.losses import EpsilonInsensitive, Huber, Pinball, Square
@@ -182,3 +182,29 @@ def test_bad_settings():
         SeededFourier(seed=None)
     with pytest.raises(UnsupportedError, match="spectral"):
         SeededFourier().bind(as_kernel(lambda X, Z: X @ Z.T, None), X)
+
+
+def test_landmarks_at_all_rows_are_the_kernel_as_it_is():
+    """Algorithm 3.1 of Lambert: gradients at drawn levels, h = Σ_i k_X(·, x_i) v_iᵀφ(θ) with k_X itself.
+
+    In the space of h a step is v ← (1 − γλ)v − γ·mean of ∇L(h(x_i)(θ))φ(θ)ᵀ, without a product by K_X on the left.
+    """
+    levels = GaussLegendre(12).build()
+    n, steps, kernel, loss = 30, 40, Gaussian(1.0), Pinball()
+    X, Y = data(n)
+    factor = RandomFourier(8, random_state=0).bind(Gaussian(3.0), levels.points).features(levels.points)
+    exact = Nystroem(n, random_state=0).bind(kernel, X)
+    fit = StochasticGradient(exact, loss, levels, ALPHA, factor, batch_size=n, n_nodes=1, seed=5)
+    for _ in range(steps):
+        fit.update((X, Y))
+    K, rng, start = kernel(X), np.random.default_rng(5), fit.position()["start"]
+    v = mean = np.zeros((n, factor.shape[1]))
+    total = 0.0
+    for step in range(steps):
+        time = step + start
+        total, mean = total + time - 1, mean + (time - 1) / (total + time - 1) * (v - mean)
+        (j,) = rng.choice(12, 1, p=levels.weights / levels.weights.sum())
+        gamma = 2 / (ALPHA * time)
+        slope = (K @ v @ factor[j] >= Y[:, 0]) - levels.locations[j]
+        v = (1 - gamma * ALPHA) * v - gamma / n * np.outer(slope, factor[j])
+    np.testing.assert_allclose(fit.predict(X), K @ mean @ factor.T, atol=1e-7)

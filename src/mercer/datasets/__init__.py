@@ -4,6 +4,7 @@ Nothing is downloaded. Each real set names its source and its licence.
 """
 
 from mercer.datasets.economy import Economy, load_economy
+from mercer.datasets.emotion_transfer import TransferData, emotion_transfer
 from mercer.datasets.engel import FoodExpenditure, load_engel
 from mercer.datasets.faces import FaceData, make_faces
 from mercer.datasets.landmarks import (
@@ -28,10 +29,12 @@ __all__ = [
     "FoodExpenditure",
     "LandmarkData",
     "SeaTemperatures",
+    "TransferData",
     "align_landmarks",
     "contaminate_curves",
     "drop_observations",
     "emotion_coordinates",
+    "emotion_transfer",
     "flow_parts",
     "load_economy",
     "load_engel",

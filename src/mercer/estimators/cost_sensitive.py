@@ -19,11 +19,12 @@ from mercer.estimators.infinite_task import DURING_FIT, InfiniteTaskEstimator
 from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS, LEARNING, LabelledRows
 from mercer.estimators.operating_curve import OperatingCurve
+from mercer.estimators.own_levels import OwnLevels
 from mercer.estimators.partial_fit import StreamedLevels, can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha
 from mercer.estimators.renamed import renamed
-from mercer.estimators.validation import take_rows, validate_labels, validate_training, validate_weight
+from mercer.estimators.validation import TrainingRows, take_rows, validate_labels, validate_training, validate_weight
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels import Kernel
 from mercer.linalg import eigh_fits
@@ -269,7 +270,7 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, costs=None):
         """Fit the classifiers of all costs.
 
         Parameters
@@ -282,6 +283,13 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights; a row of weight 2 counts as the row twice. (With ``kernel="precomputed"`` and
             ``alpha="auto"``, λ is chosen as if copies were different rows.)
+        costs : array-like of shape (n_samples,) or (n_samples, m), optional
+            Costs in (0, 1) of each row's own, in place of ``measure``: what this applicant, or that patient, is worth,
+            NaN where a row has fewer than m, or numbers drawn at random, which take the place of the integral over all
+            costs. The problem has a row for each of the N costs in all, (1/n) Σ_i s_i (1/m_i) Σ_j c_i(θ_ij)
+            (1 − y_i(h(x_i)(θ_ij) + b))₊ + (λ/2)‖h‖²; b is a number, and a function of the cost that varies a hundred
+            times as freely as the rest of h comes with h. k_X is not learned: it is ``Gaussian("standardized")``
+            by default. ``dual_coef_`` has the shape (N, 1), and ``measure_`` is the distribution of all costs.
 
         Returns
         -------
@@ -294,6 +302,17 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         signs = np.where(labels == classes[positive], 1.0, -1.0)
         rows = validate_training(self, X, signs, sample_weight)
         check_both(self, to_numpy(rows.y), classes[[1 - positive, positive]])
+        if costs is None:
+            X = self._fit_costs(rows)
+        else:
+            X = self._fit_own_costs(rows, OwnLevels.read(self, costs, rows.X, len(signs), sample_weight))
+        numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
+        self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
+        self.pos_label_ = classes.tolist()[positive]
+        return self
+
+    def _fit_costs(self, rows: TrainingRows) -> Any:
+        """Fit costs that all rows share; return the rows as the kernel takes them."""
         X, signs, weight = self._merge(rows.X, rows.y, rows.weight)
         measure, loss, d = self._measure(X), self._loss(), int(X.shape[1])
         Y = namespace(signs).broadcast_to(signs[:, None], (signs.shape[0], len(measure)))
@@ -302,10 +321,20 @@ class CostSensitiveClassifier(ClassifierMixin, StreamedLevels, InfiniteTaskEstim
         self._fit_function(X, Y, weight, bound, taken, loss, alpha, columns=rows.columns)
         self._calibrate(thresholds)
         self.relevance_ = None if self.inputs_ is None else self.inputs_.share(d)
-        numeric = classes.dtype.kind in "biuf"  # which every array library has; text stays with NumPy
-        self.classes_ = namespace(X).asarray(classes, device=device(X)) if numeric else classes
-        self.pos_label_ = classes.tolist()[positive]
-        return self
+        return X
+
+    def _fit_own_costs(self, rows: TrainingRows, own: OwnLevels) -> Any:
+        """Fit rows with costs of their own, likewise."""
+        self.inputs_ = self.relevance_ = None
+        X, table, weight = self._merge(rows.X, np.column_stack([rows.y, own.table]), rows.weight)
+        signs, table = table[:, 0], table[:, 1:]
+
+        def choose(bound, loss) -> float:
+            return self._choose_alpha(bound, loss.growth, X, signs, weight, MOST_ROWS)
+
+        self._fit_own(X, signs, weight, table, choose, 0.0, rows.columns)
+        self._calibrate(None)
+        return X
 
     @available_if(can_stream)
     def partial_fit(self, X, y, classes=None, sample_weight=None):

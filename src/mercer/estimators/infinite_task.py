@@ -17,7 +17,9 @@ from mercer.estimators.intercept_function import InterceptFunction
 from mercer.estimators.interruption import Interruption, interruptible, warn_of_gap
 from mercer.estimators.monotone_fit import MonotoneFit
 from mercer.estimators.noncrossing import DURING_FIT, check_noncrossing
-from mercer.estimators.regularisation import mean_deviation
+from mercer.estimators.own_levels import OwnLevels
+from mercer.estimators.progress import progress
+from mercer.estimators.regularisation import CHOOSING, mean_deviation
 from mercer.estimators.streamed_fit import must_stream
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import validate_inputs
@@ -163,6 +165,28 @@ class InfiniteTaskEstimator(CertifiedEstimator):
         self._store(X, bound, problem, result, centre, columns, expansion)
         unit = mean_deviation(Y[:, 0], weight, True)[1] if taken.features is not None else 1.0
         self._leave_rows(taken, rows, Y[:, :1], alpha * unit ** (2 - loss.growth))
+        return self
+
+    def _fit_own(self, X, y, weight, table, choose: Callable[..., float], centre: float, columns) -> Self:
+        """Solve where each row has levels (or costs) of its own, and become that model.
+
+        ``table`` are θ of the rows of X, NaN for none; ``choose(bound, loss)`` is λ, with the kernel bound to the
+        levels that all rows have together; ``centre`` was taken off y.
+        """
+        own, loss = OwnLevels(table), self._loss()
+        shared, taken = self._with_features(self._operator_valued_kernel(X, own.measure), X)
+        bound = own.bind(self, shared, X)
+        with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
+            alpha = choose(shared, loss)
+        problem = own.pose(bound, X, y, loss, alpha, weight, bool(self.fit_intercept))
+        if not eigh_fits(problem.shape[0]):
+            afford(self.solver, problem, self._tolerance)
+        with interruptible() as interrupted:
+            result = self._solve(problem, self._tolerance, interrupted)
+        warn_of_gap(result, interrupted, depth=2)
+        coef, everywhere = problem.primal_coef(result.coef), np.repeat(result.intercept, len(own.measure))
+        self._store(X, shared, problem, replace(result, intercept=everywhere), centre, columns, bound.expand(X, coef))
+        self.dual_coef_, self.kernel_, self.approximation_ = coef, taken.exact, taken.compared(X, None, None)
         return self
 
     def _fit_monotone(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._params import check_number
 from mercer.backend import is_numpy, namespace, require_numpy, to_numpy
 from mercer.estimators.infinite_task import InfiniteTaskEstimator, as_generator
+from mercer.estimators.own_levels import OwnLevels
 from mercer.estimators.partial_fit import StreamedLevels, can_stream, stream_column
 from mercer.estimators.progress import progress
 from mercer.estimators.regularisation import CHOOSING, MOST_ROWS, choose_alpha, mean_deviation
 from mercer.estimators.shape import Residuals, fit_shape
 from mercer.estimators.staged_quantiles import fit_stages, staged_grid, staged_quantiles
-from mercer.estimators.validation import validate_inputs, validate_training
+from mercer.estimators.validation import TrainingRows, validate_inputs, validate_training
 from mercer.exceptions import ExtrapolationWarning, UnsupportedError, parameter_error
 from mercer.features import FeatureMap
 from mercer.kernels import Kernel
@@ -278,7 +279,7 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, levels=None):
         """Fit all quantiles.
 
         Parameters
@@ -291,6 +292,16 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights; a row of weight 2 counts as the row twice. (With ``kernel="precomputed"`` and
             ``alpha="auto"``, λ is chosen as if copies were different rows.)
+        levels : array-like of shape (n_samples,) or (n_samples, m), optional
+            Levels in (0, 1) of each row's own, in place of ``measure``: those at which an observation is to count, NaN
+            where a row has fewer than m, or numbers drawn at random, ``rng.uniform(size=(n, 3))``, which take the
+            place of the integral over all levels. The model is then the joint one, a problem with a row for each of
+            the N levels in all:
+
+                (1/n) Σ_i s_i (1/m_i) Σ_j pinball_{θ_ij}(y_i − h(x_i)(θ_ij) − b) + (λ/2)‖h‖².
+
+            b is a number; a function of the level that varies a hundred times as freely as the rest of h comes with h.
+            ``dual_coef_`` has the shape (N, 1), and ``measure_`` is the distribution of all levels.
 
         Returns
         -------
@@ -298,6 +309,8 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         """
         self._check_settings()
         rows = validate_training(self, X, y, sample_weight)
+        if levels is not None:
+            return self._fit_levels(rows, OwnLevels.read(self, levels, rows.X, np.shape(y)[0], sample_weight))
         X, y, weight = self._merge(rows.X, rows.y, rows.weight)
         if self._in_stages(X, y, weight):
             return self._fit_stages(X, y, weight)
@@ -312,6 +325,20 @@ class KernelQuantileRegressor(RegressorMixin, StreamedLevels, InfiniteTaskEstima
         with progress(self.verbose and isinstance(self.alpha, str), CHOOSING):
             alpha = choose()
         return self._fit_function(X, Y, weight, bound, taken, loss, alpha, centre, rows.columns)
+
+    def _fit_levels(self, rows: TrainingRows, own: OwnLevels) -> Self:
+        """Fit rows with levels of their own."""
+        if self.stages == "separate":
+            hint = "Stages have levels that all rows share."
+            raise parameter_error(self, "stages", self.stages, "'auto' or 'joint' with levels of rows' own", hint)
+        X, table, weight = self._merge(rows.X, np.column_stack([rows.y, own.table]), rows.weight)
+        y, table = table[:, 0], table[:, 1:]
+        centre = _centre(y, weight) if self.fit_intercept else 0.0
+
+        def choose(bound, loss) -> float:
+            return choose_alpha(self, self.alpha, bound, loss.growth, X, y, weight, self.fit_intercept)
+
+        return self._fit_own(X, y - centre, weight, table, choose, centre, rows.columns)
 
     @available_if(can_stream)
     def partial_fit(self, X, y, sample_weight=None):

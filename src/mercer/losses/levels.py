@@ -12,13 +12,16 @@ __all__ = ["check_levels", "levels"]
 
 
 def levels(measure: Measure, like: Any) -> Any:
-    """Return the levels of the measure, the last coordinates of its points, shape (m,), as an array like ``like``."""
-    return as_like(measure.points[:, -1], like)
+    """Return the levels of the measure as an array like ``like``.
+
+    They are the last coordinates of its points, shape (m,), or of shape (n, m) where rows have levels of their own.
+    """
+    return as_like(measure.points[:, -1] if measure.levels is None else measure.levels, like)
 
 
 def check_levels(owner: object, noun: str, measure: Measure) -> None:
     """Refuse a measure whose points are not in (0, 1); ``noun`` says what they are to ``owner``."""
-    theta = to_numpy(measure.points[:, -1])
+    theta = to_numpy(measure.points[:, -1] if measure.levels is None else measure.levels)
     bad = theta[~((theta > 0) & (theta < 1))]
     if bad.size:
         shown = ", ".join(f"{value:g}" for value in bad[:5]) + (", ..." if bad.size > 5 else "")

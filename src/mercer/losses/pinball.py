@@ -13,7 +13,7 @@ from mercer.backend import as_like, clip, namespace
 from mercer.losses.base import Box, Loss, indicator
 from mercer.losses.box import BoxLoss, inside_box
 from mercer.losses.levels import check_levels, levels
-from mercer.losses.observed import observed_only, residual
+from mercer.losses.observed import node_mean, observed_only, residual
 from mercer.losses.prox import by_sign, positive_part, project_box
 from mercer.losses.quantiles import weighted_quantile
 from mercer.measures import Measure
@@ -45,9 +45,9 @@ class Pinball(BoxLoss):
     def value(self, Y: Any, U: Any, measure: Measure) -> Any:
         """Return ∫ max(θr, (θ − 1)r) dμ for each row."""
         excess = residual(U, Y, measure)
-        weights = as_like(measure.weights, excess)
-        # (−r)₊ + θr with θ in the weights: two products and no array of losses
-        linear = excess @ (weights * levels(measure, excess))
+        weights, theta = as_like(measure.weights, excess), levels(measure, excess)
+        # (−r)₊ + θr with θ in the weights, where rows share it: two products and no array of losses
+        linear = excess @ (weights * theta) if theta.ndim == 1 else (excess * theta) @ weights
         return positive_part(excess) @ weights - linear
 
     def gradient(self, Y: Any, U: Any, measure: Measure) -> Any:
@@ -67,11 +67,13 @@ class Pinball(BoxLoss):
         return Box(theta - 1, theta)
 
     def intercept(self, Y: Any, U: Any, sample_weight: Any, measure: Measure) -> Any:
-        """Return the weighted θ-quantiles of the residuals, node by node."""
-        weights = sample_weight
+        """Return the weighted θ-quantiles of the residuals, node by node; θ is a mean where rows have their own."""
+        xp, weights, theta = namespace(Y), sample_weight, levels(measure, Y)
         if measure.observed is not None:
-            weights = observed_only(namespace(Y).zeros_like(Y) + sample_weight[:, None], measure)
-        return weighted_quantile(residual(Y, U, measure), weights, levels(measure, Y))
+            weights = observed_only(xp.zeros_like(Y) + sample_weight[:, None], measure)
+        if theta.ndim == 2:  # slopes of Σ_i s_i·pinball_i(r_i − b) in b are Σ_i s_i(1[r_i < b] − θ_i)
+            theta = node_mean(theta, sample_weight, measure)
+        return weighted_quantile(residual(Y, U, measure), weights, theta)
 
     def check_targets(self, Y: Any, measure: Measure) -> None:
         """Refuse levels outside (0, 1)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mercer._state import Stateful
@@ -28,6 +28,8 @@ class Measure(Stateful):
         Positive weights; build from a rule to have zero weights dropped.
     observed : array of bool of shape (n, m), optional
         Entries that count, where each of n functions has been seen at some of the points only.
+    levels : array of shape (n, m), optional
+        The level of each entry, where rows have levels of their own and points are mere places.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Measure(Stateful):
     points: Any
     weights: Any
     observed: Any = field(default=None)
+    levels: Any = field(default=None)
 
     def __post_init__(self) -> None:
         if self.points.ndim == 1:
@@ -90,15 +93,19 @@ class Measure(Stateful):
 
     def restricted(self, observed: Any) -> Measure:
         """Return the same measure seen through a mask of observed entries (None: all of them)."""
-        return Measure(self.points, self.weights, observed)
+        return replace(self, observed=observed)
 
     def rows(self, index: slice) -> Measure:
         """Return the measure for some of the rows, for work in blocks of samples."""
-        return self if self.observed is None else self.restricted(self.observed[index, :])
+        if self.observed is None and self.levels is None:
+            return self
+        parts = (None if array is None else array[index, :] for array in (self.observed, self.levels))
+        return Measure(self.points, self.weights, *parts)
 
     def like(self, array: Any) -> Measure:
         """Return the measure in the library, device and dtype of ``array``."""
         observed = self.observed
         if observed is not None and namespace(observed) is not namespace(array):
             observed = namespace(array).asarray(to_numpy(observed), device=device(array))
-        return Measure(as_like(self.points, array), as_like(self.weights, array), observed)
+        levels = None if self.levels is None else as_like(self.levels, array)
+        return Measure(as_like(self.points, array), as_like(self.weights, array), observed, levels)

@@ -28,6 +28,7 @@ def curve_problem(
     sample_weight: Any = None,
     fit_intercept: bool = False,
     n_curves: int | None = None,
+    levels: Any = None,
 ) -> DualProblem:
     """Return the problem of curves that were observed at points of their own.
 
@@ -60,6 +61,9 @@ def curve_problem(
         Whether to add a free constant b ∈ R^p.
     n_curves : int, optional
         Their number, where the last of them may have no observation.
+    levels : array of shape (N,), optional
+        θ of each observation, for a loss that asks for one, such as :class:`~mercer.losses.Pinball`: curves are then
+        functions of the level, and each is asked at levels of its own.
 
     Examples
     --------
@@ -87,7 +91,8 @@ def curve_problem(
     p = gram.array_shape[1]
     loss = loss.of_vectors(p) if loss.pointwise else CurveLoss(loss, rows, weights)
     each = of_curves[rows] * weights
-    measure = Measure(np.arange(float(p)), np.ones(p))
+    theta = None if levels is None else np.repeat(np.asarray(levels, dtype=float)[:, None], p, axis=1)
+    measure = Measure(np.arange(float(p)), np.ones(p), levels=theta)
     mass = float(each.sum() / of_curves.sum())
     uniform = bool(np.all(each == each[0]))
     return DualProblem(gram, loss, Y, measure, alpha, None if uniform else each, fit_intercept, mass)

@@ -4,6 +4,7 @@ from mercer.solvers.admm import ADMM
 from mercer.solvers.auto import SOLVERS, Plan, afford, explain, no_worse_than_null, plan, select
 from mercer.solvers.base import Solver, SolverResult
 from mercer.solvers.block_leave_one_out import BlockLeaveOneOut
+from mercer.solvers.bounded_waves import BoundedWaves, WaveFit
 from mercer.solvers.budgeted_gradient import BudgetedGradient
 from mercer.solvers.closed_form import ClosedForm
 from mercer.solvers.factored_admm import FactoredADMM
@@ -37,6 +38,7 @@ from mercer.solvers.subspace_newton import SubspaceNewton
 __all__ = [
     "ADMM",
     "BlockLeaveOneOut",
+    "BoundedWaves",
     "BudgetedGradient",
     "ClosedForm",
     "FeatureFit",
@@ -63,6 +65,7 @@ __all__ = [
     "StreamedResult",
     "StreamedSolver",
     "SubspaceNewton",
+    "WaveFit",
     "afford",
     "explain",
     "generalised_errors",
