@@ -90,12 +90,12 @@ def test_features_that_leave_nothing_out_have_the_alpha_of_the_kernel():
 
 def test_no_other_alpha_is_taken_for_nothing(monkeypatch):
     bound = Decomposable(FEW.bind(Gaussian(0.5), X), Gaussian(0.3)).bind(Points([0.0], [1.0]).build())
-    near = np.full(len(feature_errors.SHRINKAGES) + 1, 1 - 1.5 / 300)
+    near = np.full(len(feature_errors.ALPHA_FACTORS) + 1, 1 - 1.5 / 300)
     near[-1] = 1.0
     monkeypatch.setattr(feature_errors, "errors_of_features", lambda *parts: near)
     assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125
     near[3:5] = 1 - 2.5 / 300
-    assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125 * feature_errors.SHRINKAGES[4]
+    assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125 * feature_errors.ALPHA_FACTORS[4]
 
 
 def test_robust_losses_and_missing_targets_keep_that_of_the_kernel():

@@ -16,7 +16,7 @@ from mercer.solvers import NormalEquations
 __all__ = ["alpha_of_features", "errors_of_features", "output_factor"]
 
 #: λ that features have to choose from, in units of that of the kernel: what they leave out of it acts as noise
-SHRINKAGES = np.logspace(-2, 6, 33)
+ALPHA_FACTORS = np.logspace(-2, 6, 33)
 #: another λ than that of the kernel must be better by 2/n, as a parameter is in Akaike's criterion
 PRICE_OF_CHANGE = 2.0
 
@@ -76,7 +76,7 @@ def alpha_of_features(
     >>> bool(alpha_of_features(bound, X, y, None, True, 1e-6) > 1e-5)
     True
     """
-    alphas = np.append(alpha * SHRINKAGES, alpha)
+    alphas = np.append(alpha * ALPHA_FACTORS, alpha)
     errors = errors_of_features(bound, X, Y, weight, fit_intercept, alphas)
     if not errors.min() < (1 - PRICE_OF_CHANGE / len(X)) * errors[-1]:
         return alpha
