@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from mercer import FunctionalRegressor, VectorValuedRegressor
-from mercer.estimators import feature_errors
+from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileRegressor, VectorValuedRegressor
+from mercer.estimators import feature_errors, regularisation
 from mercer.estimators.approximation import compare
-from mercer.estimators.feature_errors import alpha_of_features, errors_of_features
+from mercer.estimators.feature_errors import errors_of_features
+from mercer.estimators.regularisation import alpha_of_features
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Gaussian
 from mercer.losses import Square
@@ -29,7 +30,7 @@ def test_errors_are_those_of_the_dual_problem(weight, intercept):
     measure = Points([0.0, 1.0], [1.0, 3.0]).build()
     bound = Decomposable(FEW.bind(Gaussian(0.5), X), Gaussian(0.3)).bind(measure)
     alphas = np.logspace(-6, 0, 5)
-    found = errors_of_features(bound, X, Y, weight, intercept, alphas)
+    found = errors_of_features(bound, X, Y, weight, intercept, alphas, 300)
     problem = DualProblem(bound.gram(X), Square(), Y, measure, 1.0, weight, intercept)
     np.testing.assert_allclose(found, leave_one_out_errors(problem, alphas), rtol=1e-6)
 
@@ -50,11 +51,25 @@ def test_errors_are_those_of_rows_that_were_left_out():
 
 def test_of_many_rows_some_are_judged(monkeypatch):
     bound = Decomposable(FEW.bind(Gaussian(0.5), X), Gaussian(0.3)).bind(Points([0.0, 1.0], [1.0, 1.0]).build())
-    whole = errors_of_features(bound, X, Y, None, True, np.array([1e-4, 1e-2]))
-    monkeypatch.setattr(feature_errors, "MOST_ROWS", 100)
-    some = errors_of_features(bound, X, Y, None, True, np.array([1e-4, 1e-2]))
+    alphas = np.array([1e-4, 1e-2])
+    whole, some = (errors_of_features(bound, X, Y, None, True, alphas, judged) for judged in (300, 100))
     np.testing.assert_allclose(some, whole, rtol=0.3)
     assert not np.allclose(some, whole, rtol=1e-6)
+    monkeypatch.setattr(feature_errors, "FEATURE_ROWS", 200)
+    assert np.all(errors_of_features(bound, X, Y, None, True, alphas, 100) != some)
+
+
+@pytest.mark.parametrize("estimator", [KernelQuantileRegressor, CostSensitiveClassifier])
+def test_quantiles_and_costs_choose_by_all_rows(monkeypatch, estimator):
+    """Few rows need a larger λ than many: all of them, not those that are judged, are learned from."""
+    rows = np.random.default_rng(1).uniform(-1, 1, size=(3000, 5))
+    y = np.sin(3 * rows[:, 0]) + 0.3 * np.random.default_rng(2).normal(size=3000)
+    y = y > 0 if estimator is CostSensitiveClassifier else y
+    model, found = estimator(Gaussian(1.0), approximation=FEW, tol=1e-1, measure=Points([0.3, 0.7])), []
+    for learned_from in (100_000, 300):
+        monkeypatch.setattr(feature_errors, "FEATURE_ROWS", learned_from)
+        found.append(model.fit(rows, y).alpha_)
+    assert found[0] < found[1]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +105,12 @@ def test_features_that_leave_nothing_out_have_the_alpha_of_the_kernel():
 
 def test_no_other_alpha_is_taken_for_nothing(monkeypatch):
     bound = Decomposable(FEW.bind(Gaussian(0.5), X), Gaussian(0.3)).bind(Points([0.0], [1.0]).build())
-    near = np.full(len(feature_errors.ALPHA_FACTORS) + 1, 1 - 1.5 / 300)
+    near = np.full(len(regularisation.ALPHA_FACTORS) + 1, 1 - 1.5 / 300)
     near[-1] = 1.0
-    monkeypatch.setattr(feature_errors, "errors_of_features", lambda *parts: near)
+    monkeypatch.setattr(regularisation, "errors_of_features", lambda *parts: near)
     assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125
     near[3:5] = 1 - 2.5 / 300
-    assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125 * feature_errors.ALPHA_FACTORS[4]
+    assert alpha_of_features(bound, X, Y[:, :1], None, True, 0.125) == 0.125 * regularisation.ALPHA_FACTORS[4]
 
 
 def test_robust_losses_and_missing_targets_keep_that_of_the_kernel():

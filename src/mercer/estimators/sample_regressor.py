@@ -11,10 +11,10 @@ from mercer.backend import is_numpy, to_numpy
 from mercer.estimators.approximation import GUESSED_SHARE, ROUNDED_SHARE, StandIn, stand_in
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import learned_kernels, tells_columns
-from mercer.estimators.feature_errors import alpha_of_features
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.regularisation import alpha_of_features
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
     FEW_LENGTHS,
