@@ -63,15 +63,40 @@ def test_operators_have_the_products_of_their_matrices(script, monkeypatch, kind
     assert "difference" not in module.compare(kind, 3, 1)
 
 
-def test_features_as_a_kernel_choose_their_own_regularisation(script):
+def test_features_choose_their_own_regularisation(script):
     module = script("mnist")
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 784)) + 2 * np.eye(784)[y]
     data = X, y, X[:10], y[:10]
-    approximation = module.RandomFourier(20, random_state=0)
-    given, own = module.one_fit(approximation, data, 60), module.one_fit(approximation, data, 60, own=True)
-    assert "kernel error" in given
-    assert "kernel error" not in own
+    approximation, alpha = module.RandomFourier(20, random_state=0), module.alpha_of_kernel(data, 60)
+    own, given = module.one_fit(approximation, data, 60), module.one_fit(approximation, data, 60, alpha)
+    assert given["λN"] == pytest.approx(60 * alpha)
+    assert own["λN"] != given["λN"]
     assert max(given["gap"], own["gap"]) < 1e-4
     assert given["N"] == 60
+
+
+def test_fields_and_tasks_have_the_fit_of_their_features(script):
+    module = script("structured_features")
+    X, Y, test, truth = module.made_field(2.0, 200, 100, seed=0)
+    kernel = module.CurlFree(module.Gaussian("median"))
+    scores = [module.r2(module.by_features(kernel, count, X, Y)(test), truth) for count in (5, 100)]
+    assert 0.98 < scores[1] <= 1
+    assert scores[0] < scores[1]
+    assert module.r2(module.by_kernel(kernel, X[:60], Y[:60])(test), truth) > 0.98
+    independent = module.by_features(module.Gaussian("median"), 100, X, Y)(test)
+    assert independent.shape == truth.shape
+    assert module.r2(independent, truth) > 0.9
+
+
+def test_errors_of_detectors_are_counted(script):
+    module = script("detectors")
+    X, outlier = module.points(2.0, seed=0)
+    assert X.shape == (200, 2)
+    assert outlier.sum() == 50
+    assert module.errors(np.where(outlier, -1.0, 1.0) + 1e-3 * X[:, 0], outlier) == 0
+    assert module.errors(np.where(outlier, 1.0, -1.0) + 1e-3 * X[:, 0], outlier) == 100
+    fitted = module.detectors(0)["level sets, 100 frequencies"].fit(X)
+    assert fitted.approximation_.n_features == 200
+    assert module.errors(module.scores(fitted, X), outlier) < 30

@@ -137,19 +137,6 @@ def test_river_flow_hides_targets(script):
     assert all(run["held out"] < 30 for run in runs.values())
 
 
-def test_more_frequencies_come_nearer_to_the_kernel(script):
-    """Figure 6.9 begins so: R² grows with the rows and with the features."""
-    module = script("task_features")
-    rng = np.random.default_rng(0)
-    X, test = rng.uniform(-1, 1, size=(400, 20)), rng.uniform(-1, 1, size=(400, 20))
-    Y, truth = (np.stack([part[:, 0], part[:, 1] ** 2, part[:, 2], part[:, 3]], axis=1) for part in (X, test))
-    few, _ = module.scores((X, Y, test, truth, truth), 10, (50, 400))
-    many, seconds = module.scores((X, Y, test, truth, truth), 300, (50, 400))
-    assert few[0] < few[1] < many[1] <= 1
-    assert many[0] < many[1]
-    assert seconds >= 0
-
-
 def test_drawn_fields_have_no_curl_or_no_sources(script):
     """Differences of neighbours on the grid: what a field has not is small beside what it has."""
     module = script("pictures")

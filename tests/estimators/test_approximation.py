@@ -142,18 +142,25 @@ def unavoidable(estimator):
     return {} if own is None else {own: UNAVOIDABLE[own]}
 
 
+LANDMARKS = Nystroem(5, random_state=0)
+CHECKED = [
+    KernelQuantileRegressor(measure=LEVELS),
+    KernelQuantileRegressorCV(alphas=[1e-3], stages="joint", cv=2, measure=LEVELS),
+    CostSensitiveClassifier("gaussian", measure=LEVELS),
+    LevelSetDetector(measure=LEVELS, calibration=None),
+    FunctionalRegressor(),
+    FunctionalRegressorCV(alphas=[1e-3], cv=2),
+    VectorValuedRegressor(),
+    VectorFieldRegressor(alpha=1e-2),
+    SimplexClassifier(),
+]
+
+
 @parametrize_with_checks(
-    [
-        KernelQuantileRegressor(approximation=WAVES, measure=LEVELS),
-        CostSensitiveClassifier("gaussian", approximation=WAVES, measure=LEVELS),
-        LevelSetDetector(approximation=WAVES, measure=LEVELS, calibration=None),
-        FunctionalRegressor(approximation=WAVES),
-        VectorValuedRegressor(approximation=WAVES),
-        SimplexClassifier(approximation=WAVES),
-    ],
+    [clone(one).set_params(approximation=given) for one in CHECKED for given in (WAVES, LANDMARKS)],
     expected_failed_checks=unavoidable,
 )
-def test_scikit_learn_checks_with_random_frequencies(estimator, check):
+def test_scikit_learn_checks_of_every_estimator_with_features(estimator, check):
     check(estimator)
 
 

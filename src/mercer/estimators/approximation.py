@@ -46,8 +46,8 @@ class Approximation(Stateful):
     kernel_error : float
         Root mean square of k̃(x, z) − k(x, z) over that of k(x, z), over pairs of rows of a sample.
     lost_accuracy : float or None
-        How much larger the squared error on new rows is than with k, relatively: of ridge regressions with λ of the
-        fit on 2 000 rows at most, on 1 000 others. None without targets.
+        How much larger the squared error on new rows is than with k, relatively: of ridge regressions on 2 000 rows at
+        most, with λ of the fit and of the kernel, on 1 000 others. None without targets.
     """
 
     features: FeatureMap
@@ -77,11 +77,11 @@ class StandIn(NamedTuple):
     kernel: Any
     features: FeatureMap | None
 
-    def compared(self, X: Any, Y: Any, alpha: float | None) -> Approximation | None:
+    def compared(self, X: Any, Y: Any, alpha: float | None, own: float | None = None) -> Approximation | None:
         """Return what features cost in accuracy, from a sample of rows and targets; None without features."""
         if self.features is None:
             return None
-        return compare(self.exact, self.kernel, self.features, X, Y, alpha)
+        return compare(self.exact, self.kernel, self.features, X, Y, alpha, own)
 
 
 def stand_in(
@@ -137,7 +137,9 @@ def _affordable(kernel: Any, X: Any, streams: bool, share: float, work: float | 
     return Nystroem(min(size, affordable), random_state=0)
 
 
-def compare(kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha: float | None) -> Approximation:
+def compare(
+    kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha: float | None, own: float | None = None
+) -> Approximation:
     """Return what features cost in accuracy, from a sample of the rows.
 
     Parameters
@@ -152,6 +154,8 @@ def compare(kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha
         Targets.
     alpha : float or None
         λ of ridge regression.
+    own : float, optional
+        That of the features; ``alpha`` by default.
     """
     X, width = to_numpy(X), features.features(to_numpy(X[:1, :])).shape
     most = min(COMPARED_ROWS + PREDICTED_ROWS, int((memory_budget() / 64) ** 0.5))
@@ -167,10 +171,10 @@ def compare(kernel: Any, features: Any, given: FeatureMap, X: Any, Y: Any, alpha
     Y = to_numpy(Y).astype(float)
     Y = Y - Y[learn].mean(axis=0)
     errors = []
-    for one in (kernel, features):
+    for one, shrinkage in ((kernel, alpha), (features, alpha if own is None else own)):
         gram, across = _matrix(one, X[learn], X[learn]), _matrix(one, X[new], X[learn])
         targets = Y[learn].reshape(len(gram), -1)
-        found = across @ _ridge(gram, targets, alpha * len(learn))
+        found = across @ _ridge(gram, targets, shrinkage * len(learn))
         errors.append(float(np.mean((Y[new].reshape(found.shape) - found) ** 2)))
     lost = errors[1] / errors[0] - 1 if errors[0] > 0 else 0.0
     return Approximation(given, features, int(width[-1]), error, lost)

@@ -165,7 +165,7 @@ class CertifiedEstimator(SummarisedEstimator):
         self.solver_ = result.solver
         return self
 
-    def _leave_rows(self, stand_in: StandIn, X: Any, Y: Any, alpha: float | None) -> None:
+    def _leave_rows(self, stand_in: StandIn, X: Any, Y: Any, alpha: float | None, own: float | None = None) -> None:
         """Say what was approximated; a model of features needs none of the training rows.
 
         Parameters
@@ -178,8 +178,10 @@ class CertifiedEstimator(SummarisedEstimator):
             Their targets, for a comparison with the kernel itself.
         alpha : float or None
             λ of a ridge regression that is about as smooth.
+        own : float, optional
+            That of the features, if they have one of their own.
         """
-        self.approximation_ = stand_in.compared(X, Y, alpha)
+        self.approximation_ = stand_in.compared(X, Y, alpha, own)
         if self.approximation_ is not None:
             self.kernel_, self.X_fit_, self.dual_coef_ = stand_in.exact, None, None
 

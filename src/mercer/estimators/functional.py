@@ -82,7 +82,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         :mod:`mercer.operator_valued` is one of low rank.
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from ridge regression with the same kernels, by leave-one-out in closed form; for robust
-        losses curves that are outlying to a first robust fit hardly count in that.
+        losses curves that are outlying to a first robust fit hardly count in that. Of features that take the
+        place of the kernel, with the square loss, it is then chosen anew, by all rows.
     approximation : FeatureMap, "auto" or None, default="auto"
         Features in place of k_X, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of :mod:`mercer.features`.
         The fit is then exactly that of the kernel which the features make, with its certificate, and keeps no training
@@ -337,7 +338,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
             chosen, loss = self._choose(sample, given)
         taken = self._with_features(chosen.kernel, sample)
         bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
-        problem, result, expansion = self._solved(sample, bound, taken, loss, chosen.alpha)
+        alpha = self._alpha_with(taken, sample, bound, loss, chosen.alpha)
+        problem, result, expansion = self._solved(sample, bound, taken, loss, alpha)
         smooth = isinstance(centre, SmoothMean)
         self._store(sample.X, bound, problem, result, 0.0 if smooth else centre, columns, expansion)
         self.kernel_ = chosen.kernel
@@ -355,7 +357,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         self.support_, self.saturated_ = (namespace(X).asarray(index, device=device(X)) for index in rows)
         self.n_support_ = len(rows[0])
         self._look_for_outliers(observed, self._residuals(sample, observed, bound, problem, result))
-        self._compare_with(taken, sample, loss, chosen.alpha)
+        self._compare_with(taken, sample, loss, chosen.alpha, alpha)
         return self
 
     @available_if(can_stream)

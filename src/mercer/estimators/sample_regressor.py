@@ -7,13 +7,14 @@ import math
 from abc import abstractmethod
 from typing import Any
 
-from mercer.backend import to_numpy
+from mercer.backend import is_numpy, to_numpy
 from mercer.estimators.approximation import GUESSED_SHARE, ROUNDED_SHARE, StandIn, stand_in
 from mercer.estimators.certified import LENIENCE, ROUGH_ROWS, CertifiedEstimator
 from mercer.estimators.column_relevance import learned_kernels, tells_columns
 from mercer.estimators.interruption import interruptible, warn_of_gap
 from mercer.estimators.outliers import without_outliers
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.regularisation import alpha_of_features
 from mercer.estimators.sample import Sample
 from mercer.estimators.smoothness import (
     FEW_LENGTHS,
@@ -151,6 +152,14 @@ class SampleRegressor(CertifiedEstimator):
             return stand_in(self, kernel, sample.X, True, share)
         return StandIn(kernel, kernel, None)
 
+    def _alpha_with(self, taken: StandIn, sample: Sample, bound: Any, loss: Loss, alpha: float) -> float:
+        """Return λ: where features took the place of the kernel, and λ was to be chosen, one of their own."""
+        chooses = isinstance(self.alpha, str) and taken.features is not None and isinstance(loss, Square)
+        if not (chooses and isinstance(bound, BoundDecomposable) and is_numpy(sample.X) and sample.outputs.complete):
+            return alpha
+        values, weight = to_numpy(sample.outputs.values), sample.weight
+        return alpha_of_features(bound, sample.X, values, weight, sample.fit_intercept, alpha)
+
     def _solved(self, sample: Sample, bound: Any, taken: StandIn, loss: Loss, alpha: float) -> tuple[Any, Any, Any]:
         """Return the problem, its solution, and the fitted function where not all features fitted into memory."""
         with interruptible() as interrupted:
@@ -175,11 +184,11 @@ class SampleRegressor(CertifiedEstimator):
             hint = "What takes time there are pairs of observations; put the curves on a grid, with NaN for holes."
             raise parameter_error(self, "approximation", self.approximation, allowed, hint)
 
-    def _compare_with(self, taken: StandIn, sample: Sample, loss: Loss, alpha: float) -> None:
-        """Say what features cost in accuracy, and leave the rows behind."""
+    def _compare_with(self, taken: StandIn, sample: Sample, loss: Loss, alpha: float, own: float) -> None:
+        """Say what features, with λ of their ``own``, cost in accuracy, and leave the rows behind."""
         values = to_numpy(sample.outputs.values) if taken.features is not None and sample.outputs.complete else None
         unit = 1.0 if loss.smooth or values is None else sample.typical_size(values, loss.compares)
-        self._leave_rows(taken, sample.X, values, alpha * unit)
+        self._leave_rows(taken, sample.X, values, alpha * unit, own * unit)
 
     def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
         """Return what :func:`~mercer.estimators.smoothness.choose_smoothness` does."""

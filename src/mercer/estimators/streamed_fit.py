@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.backend import is_numpy, to_numpy
+from mercer.backend import is_numpy
+from mercer.estimators.feature_errors import output_factor
 from mercer.exceptions import UnsupportedError
-from mercer.linalg import affordable_rank, representer_coef, right_factor
+from mercer.linalg import affordable_rank, representer_coef
 from mercer.losses import Loss
 from mercer.operator_valued import BoundMatrixKernel
 from mercer.problems import FeatureProblem
@@ -58,14 +59,11 @@ def fit_streamed(
             "Slopes in θ (noncrossing='penalty' or 'constraint') need the features of all rows in memory. Use fewer "
             "features, or noncrossing='rearrange'."
         )
-    measure = bound.measure
-    weights = np.asarray(to_numpy(measure.weights), dtype=float)
-    whole = isinstance(bound, BoundMatrixKernel)
-    factor = None if whole else right_factor(to_numpy(bound.output_gram().to_dense()), weights)
+    measure, factor = (bound.measure, None) if isinstance(bound, BoundMatrixKernel) else output_factor(bound)
     rows = ArrayRows(X, Y, weight)
     problem = FeatureProblem((bound.kernel, rows), loss, measure, alpha, factor=factor, fit_intercept=fit_intercept)
     chosen = select_streamed(solver, problem, tol, max_iter)
     result = chosen.solve(problem, None, callback, interrupted)
     dual = np.concatenate([state.A for state in result.states])
-    coef = result.coef if factor is None else representer_coef(result.coef, factor, weights)
+    coef = result.coef if factor is None else representer_coef(result.coef, factor, measure.weights)
     return Streamed(problem, coef, dual, result)

@@ -63,7 +63,8 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
         low rank.
     alpha : float or "auto", default="auto"
         λ. "auto" takes it from ridge regression with the same kernel, by leave-one-out in closed form; for robust
-        losses rows that are outlying to a first robust fit hardly count in that.
+        losses rows that are outlying to a first robust fit hardly count in that. Of features that take the
+        place of the kernel, with the square loss, it is then chosen anew, by all rows.
     approximation : FeatureMap, "auto" or None, default="auto"
         Features in place of the kernel, for many rows: ``Nystroem(500)`` or ``RandomFourier(1000)`` of
         :mod:`mercer.features`.
@@ -313,7 +314,8 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
             chosen, loss = self._choose(sample, sample)
         taken = self._with_features(chosen.kernel, sample)
         bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
-        problem, result, expansion = self._solved(sample, bound, taken, loss, chosen.alpha)
+        alpha = self._alpha_with(taken, sample, bound, loss, chosen.alpha)
+        problem, result, expansion = self._solved(sample, bound, taken, loss, alpha)
         self._store(sample.X, bound, problem, result, centre, columns, expansion)
         self.posterior_: Any = None
         self.signal_variance_ = self.noise_variance_ = None
@@ -323,8 +325,8 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
         self.relevance_ = as_like(column_shares(chosen.kernel, sample.X), sample.X) if self._learns(sample) else None
         if expansion is None:
             self._store_process(sample, bound, problem, taken.features is not None)
-        self._leave_metric(sample, chosen._replace(kernel=taken.kernel))
-        self._compare_with(taken, sample, loss, chosen.alpha)
+        self._leave_metric(sample, chosen._replace(kernel=taken.kernel, alpha=alpha))
+        self._compare_with(taken, sample, loss, chosen.alpha, alpha)
         return self
 
     @available_if(can_stream)
