@@ -179,7 +179,7 @@ def test_label_vectors_are_the_best_of_all(kernel, loss):
     found = model.predict_labels(NEW)
     position = found @ (2 ** np.arange(5)[::-1])
     np.testing.assert_allclose(scores[np.arange(8), position], scores.max(axis=1), atol=1e-12)
-    few = regressor(kernel, loss=loss, alpha=1e-3, output_rank=5).fit(X, Z)  # landmarks in place of features
+    few = regressor(kernel, loss=loss, alpha=1e-3, output_approximation=5).fit(X, Z)  # landmarks in place of features
     np.testing.assert_array_equal(few.predict_labels(NEW), found)
 
 
@@ -212,7 +212,7 @@ def test_the_best_predictor_of_a_rank():
 
 def test_outputs_of_few_landmarks_are_projections():
     kernel = FeatureGaussian(OnVectors(Linear()), gamma=0.3)
-    model = regressor(kernel, output_rank=6).fit(X, Z)
+    model = regressor(kernel, output_approximation=6).fit(X, Z)
     K = kernel(Z)
     chosen = [int(np.flatnonzero((row == Z).all(axis=1))[0]) for row in model.space_.landmarks]
     projected = K[:, chosen] @ np.linalg.solve(K[np.ix_(chosen, chosen)], K[chosen])
@@ -252,6 +252,20 @@ def test_sparse_expansions_evaluate_fewer_kernel_values():
     np.testing.assert_allclose(
         dense.predict_mean(Spectrum(1, shorter=True)(words[:3], words)), model.predict_mean(words[:3]), atol=1e-9
     )
+
+
+def test_scores_in_blocks_are_ranked_like_all_together(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, Z = rng.normal(size=(30, 2)), rng.integers(0, 2, size=(30, 5))  # many ties
+    model = InputOutputKernelRegressor(Gaussian(1.0), "linear", alpha=0.1).fit(X, Z)
+    new, library = rng.normal(size=(10, 2)), model.encode(rng.integers(0, 2, size=(50, 5)))
+    monkeypatch.setattr("mercer.estimators.ranking.RANKED_ROWS", 3)
+    order = np.argsort(-model.score_candidates(new, library), axis=1, kind="stable")
+    np.testing.assert_array_equal(model.rank(new, library, 7), order[:, :7])
+    np.testing.assert_array_equal(model.predict(new, library), library.objects[order[:, 0]])
+    in_blocks = model.truth_rank(new, library.objects[order[:, 4]], library)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(in_blocks, model.truth_rank(new, library.objects[order[:, 4]], library))
 
 
 def test_ranks_of_the_truth():

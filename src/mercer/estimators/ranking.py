@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
-__all__ = ["best_first", "truth_ranks"]
+__all__ = ["best_first", "score_blocks", "truth_ranks"]
 
 #: difference of scores that is rounding, in units of the largest one
 TIED = 1e-10
+#: rows whose scores are in memory at a time, and numbers that these are at most
+RANKED_ROWS, RANKED_SCORES = 256, 2**25
+
+
+def score_blocks(
+    h: np.ndarray, coordinates: np.ndarray, sizes: np.ndarray, penalty: float
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield ⟨h_i, φ(z_j)⟩ − penalty·‖φ(z_j)‖² of some rows i at a time, in one array that each block overwrites.
+
+    What is done with scores then finds them in cache, and memory for all of them is not asked for.
+
+    Parameters
+    ----------
+    h : array of shape (n, r)
+        Predictions.
+    coordinates, sizes : arrays of shape (m, r) and (m,)
+        φ(z_j), and ‖φ(z_j)‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for rows, scores in score_blocks(np.eye(2), np.eye(2), np.ones(2), 0.5):
+    ...     print(rows, scores.tolist())
+    slice(0, 2, None) [[0.5, -0.5], [-0.5, 0.5]]
+    """
+    step = max(1, min(RANKED_ROWS, len(h), RANKED_SCORES // len(sizes)))
+    buffer, offset = np.empty((step, len(sizes))), penalty * sizes
+    for start in range(0, len(h), step):
+        rows = slice(start, min(start + step, len(h)))
+        scores: Any = np.matmul(h[rows], coordinates.T, out=buffer[: rows.stop - start])
+        if penalty:
+            scores -= offset
+        yield rows, scores
 
 
 def best_first(scores: np.ndarray, k: int) -> np.ndarray:
