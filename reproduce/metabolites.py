@@ -41,7 +41,7 @@ PUBLISHED = {
     ("Huber", 1e-6): "38.3 / 82.2 / 89.1",
     ("Huber", 1e-4): "37.7 / 81.9 / 88.8",
 }
-FRAGMENTS, IN_ONE, BITS, BINS = 150, 7, 1024, 400
+FRAGMENTS, IN_ONE, BITS, BINS = 60, 6, 1024, 400
 WRONG, LIST_SIZE, MASS_SLACK = 0.1, 300, 3.0
 
 

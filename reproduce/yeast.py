@@ -104,6 +104,8 @@ def surfaces(grids: dict[str, np.ndarray], losses: dict[str, list[Loss]], alphas
                 axis.plot(thresholds, grid[:, j], "o-", ms=3, color=colour, label=f"λ = {alpha:.2g}")
                 if label == "MSE":
                     axis.axhline(ridge[0, j], color=colour, lw=0.6, ls=":")
+            if label != "MSE":
+                axis.set_ylim(0, max(1.05 * float(grid.max()), 0.01))
             axis.set_ylabel(label)
         column[0].set_title(name)
         column[-1].set_xlabel(losses[name][0].threshold.name)

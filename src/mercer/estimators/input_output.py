@@ -91,6 +91,8 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         Bound on the relative duality gap.
     max_iter : int, default=None
         Limit on the iterations; that of the solver by default.
+    warm_start : bool, default=False
+        Start from the fit before, with the same rows: for paths in the threshold of the loss, or in λ.
     verbose : int, default=0
         1 reports on standard error what is computed, and the duality gap as it falls.
 
@@ -158,9 +160,8 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
     array([[1, 0]])
     """
 
-    #: what a regression of curves lets its user choose: norms here, and no earlier fit
+    #: what a regression of curves lets its user choose: norms here
     geometry = None
-    warm_start = False
 
     def __init__(
         self,
@@ -177,6 +178,7 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         solver="auto",
         tol=1e-4,
         max_iter=None,
+        warm_start=False,
         verbose=0,
     ):
         self.kernel = kernel
@@ -191,6 +193,7 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def __sklearn_tags__(self):
@@ -395,6 +398,14 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
             return space.operator(as_object_kernel(given, self, "kernel").adapt(objects))
 
         return objects, space, replace(space.outputs, operator=operator)
+
+    def _warm_start(self, problem):
+        coef, rows = getattr(self, "dual_coef_", None) if self.warm_start else None, problem.shape[0]
+        if coef is None or coef.shape[1] != problem.shape[1] or self.support_[-1] >= rows:
+            return None
+        start = np.zeros(problem.shape)
+        start[self.support_] = coef
+        return problem.dual_array(start)
 
     def _keep_support(self, X, keep: np.ndarray, sample: Sample, coef: np.ndarray, parts: list[Part]) -> None:
         """Keep the rows with a coefficient, which predictions are made of: one at least."""
