@@ -9,10 +9,10 @@ import pytest
 from mercer import InputOutputKernelRegressor, LearnedMatrix, SparseSketch, VectorValuedRegressor
 from mercer.exceptions import MercerError
 from mercer.features import Nystroem, RandomFourier
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Identity, Linear
 from mercer.kernels.objects import Intersection, Jaccard, ObjectFunction, ObjectSum, OnVectors
 from mercer.losses import EpsilonRidge, Huber, Square
-from mercer.operator_valued import CurlFree, Decomposable
+from mercer.operator_valued import CurlFree, Decomposable, Indexed
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(24, 2)), RNG.normal(size=(7, 2))
@@ -173,6 +173,7 @@ def test_features_in_place_of_the_input_kernel(loss):
     ("settings", "message"),
     [
         ({"kernel": CurlFree(Gaussian(1.0))}, "is no operator between objects"),
+        ({"kernel": Decomposable(Gaussian(1.0), Indexed(np.eye(2)))}, "is no operator between objects"),
         ({"kernel": Decomposable(Gaussian(1.0), Jaccard(), np.eye(2))}, "is no operator between objects"),
         ({"kernel": Decomposable(Gaussian(1.0), Jaccard()), "output_matrix": "learned"}, "output_matrix must be None"),
         ({"kernel": Decomposable(Gaussian(1.0), Jaccard()), "mean_rank": 1}, "mean_rank must be None"),
@@ -189,8 +190,18 @@ def test_what_is_refused(settings, message):
         InputOutputKernelRegressor(**{"kernel": Gaussian(1.0), "output_kernel": Jaccard(), **settings}).fit(X, SETS)
 
 
+def test_objects_without_features_and_the_identity():
+    nothing = InputOutputKernelRegressor(summed([Jaccard(), Intersection()]), Intersection()).fit(X, [set()] * 24)
+    assert nothing.objective_ == 0
+    identity = InputOutputKernelRegressor(Decomposable(Gaussian(0.5), Identity()), "linear", alpha=0.01, tol=1e-9)
+    plain = InputOutputKernelRegressor(Gaussian(0.5), "linear", alpha=0.01, tol=1e-9).fit(X, Y)
+    np.testing.assert_allclose(identity.fit(X, Y).predict_mean(NEW), plain.predict_mean(NEW), atol=1e-6)
+
+
 def test_what_else_is_refused():
     gram = Y @ Y.T
+    with pytest.raises(MercerError, match="is 0 on all these objects"):
+        InputOutputKernelRegressor(Decomposable(Gaussian(1.0), between(np.zeros((4, 4)))), "linear").fit(X, Y)
     with pytest.raises(MercerError, match="where outputs are a Gram matrix"):
         InputOutputKernelRegressor(output_kernel="precomputed", output_approximation=SparseSketch(3)).fit(X, gram)
     kernel = Decomposable(Gaussian(1.0), between(np.diag([1.0, -1, 0, 0])))

@@ -92,6 +92,14 @@ def test_another_solver_inside_and_a_tube_around_everything():
     assert not np.any(nothing.coef)
 
 
+def test_a_solver_that_stalls_is_not_asked_again():
+    gram, one = Kronecker(Dense(np.ones((20, 20))), Dense(np.eye(1))), Measure(np.zeros(1), np.ones(1))
+    problem = DualProblem(gram, EpsilonRidge(1e-5), np.ones((20, 1)), one, 1e-8)
+    result, alone = SafeScreening().solve(problem), ProximalGradient().solve(problem)
+    assert result.status == alone.status == "stalled"
+    assert result.n_iter <= 2 * alone.n_iter
+
+
 def test_what_it_refuses():
     for problem, words in (
         (make(Huber(0.4, "norm")), "is none"),

@@ -101,9 +101,12 @@ class GramOutputs(GridCurves):
                 f"GramOutputs: {kernel!r} is no operator on objects. Sum Decomposable(k_X, output_kernel), where "
                 "output_kernel is a kernel on objects, ⟨φ(y), Aφ(z)⟩."
             )
-        if isinstance(kernel.output_kernel, (Identity, Indexed)):
-            return kernel
-        return kernel.replace(output_kernel=Indexed(self.operator(kernel.output_kernel)))
+        if isinstance(kernel.output_kernel, Identity) or not np.any(self.values):  # objects that are all 0
+            return kernel.replace(output_kernel=Identity())
+        matrix = self.operator(kernel.output_kernel)
+        if not np.any(matrix):
+            raise DataError(f"GramOutputs: {kernel.output_kernel!r} is 0 on all these objects; leave its term out.")
+        return kernel.replace(output_kernel=Indexed(matrix))
 
     def pose(
         self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any = None, fit_intercept: bool = False

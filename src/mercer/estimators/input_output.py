@@ -62,7 +62,7 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         k_X. By default a Gaussian with one scale per column, whose length predicts left-out rows best; with an
         :class:`~mercer.kernels.objects.ObjectKernel` inputs are objects, too. Or a sum K = Σ_t k_t·A_t of
         ``Decomposable(k_t, l_t)``, each with what of the objects it speaks of: l_t(y, z) = ⟨φ(y), A_tφ(z)⟩ is an
-        ObjectKernel (see Notes).
+        ObjectKernel, or ``Identity()`` for A_t = I (see Notes).
     output_kernel : ObjectKernel, Kernel, str or callable, default=None
         k_Y, see :mod:`mercer.kernels.objects`; "linear" by default, for outputs that are vectors, and Σ_t l_t for a sum
         of Decomposable kernels. "precomputed" where Z is the Gram matrix.
@@ -296,8 +296,9 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
 
     def _adapted_output_kernel(self, objects: Any) -> ObjectKernel:
         given = self.output_kernel
-        if given is None and self._whole:
-            given = reduce(ObjectSum, _object_kernels(self.kernel))
+        aspects = _object_kernels(self.kernel) if self._whole else []
+        if given is None and aspects:
+            given = reduce(ObjectSum, aspects)
         if given is None:
             first = objects[0] if isinstance(objects, list) and objects else None
             if isinstance(first, (str, bytes, set, frozenset, dict)):
@@ -437,11 +438,16 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
 
 
 def _object_kernels(kernel: OperatorValuedKernel) -> list[ObjectKernel]:
-    """Return the kernels on objects of a sum of decomposable kernels, or refuse what is none."""
+    """Return the kernels on objects of a sum of decomposable kernels, or refuse what is none; A = I has none."""
+    kernels = []
     for term in kernel.terms:
-        if not (isinstance(term, Decomposable) and term.output_matrix is None):
+        between = isinstance(term, Decomposable) and term.output_matrix is None
+        output: Any = term.output_kernel if isinstance(term, Decomposable) else None
+        if not between or isinstance(output, Indexed):
             raise UnsupportedError(
                 f"InputOutputKernelRegressor: {term!r} is no operator between objects. Sum Decomposable(k_X, "
                 "output_kernel) with kernels on objects, for instance Decomposable(Gaussian(1.0), Jaccard())."
             )
-    return [as_object_kernel(term.output_kernel) for term in kernel.terms if isinstance(term, Decomposable)]
+        if not isinstance(output, Identity):
+            kernels.append(as_object_kernel(output))
+    return kernels

@@ -84,7 +84,9 @@ class SafeScreening(Solver):
             certificate = problem.certificate(A)
             if best is None or certificate.visible_gap < best[1].visible_gap:
                 best = A, certificate
-            if monitor.done(n_iter, certificate) or n_iter >= self.max_iter or aim <= LAST_ROUND:
+            if monitor.done(n_iter, certificate) or found.status == "stalled":
+                break
+            if n_iter >= self.max_iter or aim <= LAST_ROUND:
                 break
             inside = certainly_inside(problem, best[1])[kept]
             if np.any(inside) and not np.all(inside):
