@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from mercer import CandidateLists, InputOutputKernelRegressor
 from mercer.kernels import Gaussian, Linear
@@ -33,6 +34,7 @@ from mercer.losses import (
     Power,
     Square,
 )
+from mercer.solvers import ProximalGradient
 
 #: the inputs of O6, with its kernel and λ
 T4 = np.array([[0.0], [0.3], [0.7], [1.0]])
@@ -179,7 +181,7 @@ def test_label_vectors_are_the_best_of_all(kernel, loss):
     found = model.predict_labels(NEW)
     position = found @ (2 ** np.arange(5)[::-1])
     np.testing.assert_allclose(scores[np.arange(8), position], scores.max(axis=1), atol=1e-12)
-    few = regressor(kernel, loss=loss, alpha=1e-3, output_rank=5).fit(X, Z)  # landmarks in place of features
+    few = regressor(kernel, loss=loss, alpha=1e-3, output_approximation=5).fit(X, Z)  # landmarks in place of features
     np.testing.assert_array_equal(few.predict_labels(NEW), found)
 
 
@@ -212,7 +214,7 @@ def test_the_best_predictor_of_a_rank():
 
 def test_outputs_of_few_landmarks_are_projections():
     kernel = FeatureGaussian(OnVectors(Linear()), gamma=0.3)
-    model = regressor(kernel, output_rank=6).fit(X, Z)
+    model = regressor(kernel, output_approximation=6).fit(X, Z)
     K = kernel(Z)
     chosen = [int(np.flatnonzero((row == Z).all(axis=1))[0]) for row in model.space_.landmarks]
     projected = K[:, chosen] @ np.linalg.solve(K[np.ix_(chosen, chosen)], K[chosen])
@@ -252,6 +254,38 @@ def test_sparse_expansions_evaluate_fewer_kernel_values():
     np.testing.assert_allclose(
         dense.predict_mean(Spectrum(1, shorter=True)(words[:3], words)), model.predict_mean(words[:3]), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("losses", [(EpsilonRidge(0.4), EpsilonRidge(0.38)), (Huber(0.3), Huber(0.29))], ids=repr)
+def test_paths_start_from_the_fit_before(losses):
+    rng = np.random.default_rng(4)
+    X, Z = rng.normal(size=(60, 2)), rng.normal(size=(60, 3))
+    solver = ProximalGradient(max_iter=100_000, check_every=1)
+    model = InputOutputKernelRegressor(Gaussian(0.5), "linear", alpha=1e-3, solver=solver.replace(tol=1e-5))
+    cold = clone(model).set_params(loss=losses[1]).fit(X, Z)
+    warm = model.set_params(loss=losses[0], warm_start=True).fit(X, Z).set_params(loss=losses[1]).fit(X, Z)
+    assert warm.n_iter_ < cold.n_iter_
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-5)
+    for alpha in (2e-3, 1e-3):
+        warm.set_params(alpha=alpha).fit(X, Z)
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-5)
+    assert clone(warm).set_params(kernel=Gaussian(0.5)).fit(X[:30], Z[:30]).status_ == "converged"
+    margin = InputOutputKernelRegressor(Gaussian(0.5), "linear", alpha=1e-3, loss="max_margin", warm_start=True)
+    assert margin.fit(X, Z).fit(X, Z).status_ == "converged"
+
+
+def test_scores_in_blocks_are_ranked_like_all_together(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, Z = rng.normal(size=(30, 2)), rng.integers(0, 2, size=(30, 5))  # many ties
+    model = InputOutputKernelRegressor(Gaussian(1.0), "linear", alpha=0.1).fit(X, Z)
+    new, library = rng.normal(size=(10, 2)), model.encode(rng.integers(0, 2, size=(50, 5)))
+    monkeypatch.setattr("mercer.estimators.ranking.RANKED_ROWS", 3)
+    order = np.argsort(-model.score_candidates(new, library), axis=1, kind="stable")
+    np.testing.assert_array_equal(model.rank(new, library, 7), order[:, :7])
+    np.testing.assert_array_equal(model.predict(new, library), library.objects[order[:, 0]])
+    in_blocks = model.truth_rank(new, library.objects[order[:, 4]], library)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(in_blocks, model.truth_rank(new, library.objects[order[:, 4]], library))
 
 
 def test_ranks_of_the_truth():

@@ -31,13 +31,14 @@ from mercer import (
     OneClassForest,
     SemiSupervisedRegressor,
     SimplexClassifier,
+    SparseSketch,
     VectorAutoRegressor,
     VectorFieldRegressor,
     VectorValuedRegressor,
 )
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Categorical, Gaussian, Linear, Matern
-from mercer.kernels.objects import Graph, Jaccard, Spectrum, WeisfeilerLehman
+from mercer.kernels.objects import Graph, Intersection, Jaccard, Spectrum, WeisfeilerLehman
 from mercer.losses import Huber
 from mercer.measures import Grid, MonteCarlo, Points
 from mercer.operator_valued import CurlFree, Decomposable, HarmonicBasis, Indexed, NystromBasis
@@ -132,6 +133,22 @@ MODELS = {
         InputOutputKernelRegressor(output_kernel=Spectrum(2), alpha=1e-2),
         X,
         ["ab" * (1 + k % 3) for k in CLASSES],
+    ),
+    "aspects of sets": (
+        InputOutputKernelRegressor(Decomposable(Gaussian(1.0), Jaccard()) + Decomposable(Linear(), Intersection())),
+        X,
+        [{"a", int(k)} for k in CLASSES],
+    ),
+    "sketched outputs": (
+        InputOutputKernelRegressor(
+            output_kernel=Jaccard(),
+            alpha=1e-2,
+            output_matrix="learned",
+            approximation=Nystroem(10),
+            output_approximation=SparseSketch(5, 3),
+        ),
+        X,
+        [{"a", int(k)} for k in CLASSES],
     ),
     "sets": (InputOutputKernelRegressor(output_kernel=Jaccard(), alpha=1e-2), X, [{"a", int(k)} for k in CLASSES]),
     "graphs": (

@@ -30,6 +30,7 @@ from mercer.solvers import (
     InteriorPoint,
     PreconditionedCG,
     ProximalGradient,
+    SafeScreening,
     SemismoothNewton,
     SubspaceNewton,
     explain,
@@ -127,8 +128,9 @@ def test_documentation_lists_the_table():
 
 
 def test_every_solver_has_a_name():
-    assert set(SOLVERS.values()) == {*ALL, FactoredADMM, SubspaceNewton}  # which ask for one kernel of all columns
-    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == {*ALL, FactoredADMM, SubspaceNewton}
+    one_kernel = {FactoredADMM, SafeScreening, SubspaceNewton}  # of all columns, which these ask for
+    assert set(SOLVERS.values()) == {*ALL, *one_kernel}
+    assert {getattr(solvers, cls.__name__) for cls in SOLVERS.values()} == {*ALL, *one_kernel}
     problem = make().problem(Huber(0.3))
     assert type(plan("admm", problem, 1e-3).solver) is ADMM
     own = ADMM(1e-2)

@@ -66,8 +66,9 @@ def test_rows_inside_the_tube_have_no_coefficient():
     assert not np.any(result.coef[inside])
 
 
-def test_a_tiny_lambda_is_handed_over():
-    problem = make(EpsilonRidge(0.3), n=300, d=8, alpha=1e-9)
+@pytest.mark.parametrize("loss", [EpsilonRidge(0.3), Huber(0.4)], ids=repr)
+def test_a_tiny_lambda_is_handed_over(loss):
+    problem = make(loss, n=300, d=8, alpha=1e-9)
     result = SubspaceNewton(tol=1e-6, max_iter=5000).solve(problem)
     assert result.converged, result.message
 

@@ -1,6 +1,7 @@
 """Estimators with the scikit-learn interface."""
 
 from mercer.estimators.autoregression import VectorAutoRegressor
+from mercer.estimators.candidates import CandidateLists, EncodedCandidates
 from mercer.estimators.conformal import ConformalQuantileRegressor
 from mercer.estimators.conformal_candidates import ConformalCandidates
 from mercer.estimators.conformal_curves import ConformalFunctionalRegressor
@@ -14,8 +15,8 @@ from mercer.estimators.kernel_autoencoder import KernelAutoencoder
 from mercer.estimators.learned_matrix import LearnedMatrix
 from mercer.estimators.level_sets import LevelSetDetector
 from mercer.estimators.multi_task import MultiTaskRegressor
-from mercer.estimators.object_space import CandidateLists, EncodedCandidates
 from mercer.estimators.one_class_forest import OneClassForest
+from mercer.estimators.output_sketch import SparseSketch
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
@@ -44,6 +45,7 @@ __all__ = [
     "OneClassForest",
     "SemiSupervisedRegressor",
     "SimplexClassifier",
+    "SparseSketch",
     "VectorAutoRegressor",
     "VectorFieldRegressor",
     "VectorValuedRegressor",

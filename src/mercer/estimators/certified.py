@@ -72,6 +72,9 @@ class CertifiedEstimator(SummarisedEstimator):
 
     def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
         """Refuse an operator-valued kernel where k_X was expected, or parts of a kernel beside it."""
+        if isinstance(kernel, Decomposable) and not isinstance(kernel.output_kernel, Kernel):
+            hint = "With a kernel on objects pass it to InputOutputKernelRegressor."
+            raise parameter_error(self, "kernel", kernel, "one of functions or vectors", hint)
         params = self.get_params(deep=False)
         for name in ("output_kernel", "output_matrix"):
             if params.get(name) is not None:

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
 from mercer.estimators.calibration_rows import CalibrationRows, check_rows, take_rows_of
+from mercer.estimators.candidates import CandidateLists
 from mercer.estimators.delegation import offers, reach
 from mercer.estimators.input_output import InputOutputKernelRegressor
-from mercer.estimators.object_space import CandidateLists
 from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import read_weight
 from mercer.exceptions import DataError, UnsupportedError

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +12,11 @@ import numpy as np
 from mercer.backend import to_numpy
 from mercer.estimators.grid_curves import GridCurves
 from mercer.exceptions import DataError, UnsupportedError
-from mercer.kernels import Identity, Kernel
+from mercer.kernels import Identity
 from mercer.linalg import Dense, pivoted_cholesky
 from mercer.losses import Loss
 from mercer.measures import Measure
+from mercer.operator_valued import Decomposable, Indexed, OperatorSum, OperatorValuedKernel
 from mercer.problems import DualProblem
 
 __all__ = ["GramOutputs"]
@@ -33,6 +36,11 @@ class GramOutputs(GridCurves):
     the fit to the vectors, for losses of norms. There is nothing between columns, and a loss of single coordinates,
     which depend on the basis, is refused.
 
+    Parameters
+    ----------
+    operator : callable, optional
+        A in these coordinates, an array of shape (r, r), of the kernel ⟨φ(y), Aφ(z)⟩ on objects.
+
     Examples
     --------
     >>> import numpy as np
@@ -43,6 +51,8 @@ class GramOutputs(GridCurves):
     >>> objects.inner_products(np.array([[3.0]]))
     array([[6., 3.]])
     """
+
+    operator: Callable[[Any], np.ndarray] | None = None
 
     @classmethod
     def from_gram(cls, gram: np.ndarray) -> Self:
@@ -73,14 +83,30 @@ class GramOutputs(GridCurves):
         rank = factor.shape[1]
         return cls(factor, Measure(np.arange(float(rank)), np.ones(rank)), 1, 2, located=False)
 
-    def bind(self, kernel: Kernel, output_kernel: Any = None, output_matrix: Any = None) -> Any:
-        """Return the kernel k_X times the identity of the space of k_Y; there is no other output kernel."""
-        if not (output_kernel is None or isinstance(output_kernel, Identity)) or output_matrix is not None:
+    def bind(self, kernel: Any, output_kernel: Any = None, output_matrix: Any = None) -> Any:
+        """Return the kernel k_X·I of the space of k_Y, k_X·A (``Indexed(A)``), or a sum of such with A_t each."""
+        if isinstance(kernel, OperatorValuedKernel):
+            return reduce(OperatorSum, map(self._in_coordinates, kernel.terms)).bind(self.nodes)
+        if not (output_kernel is None or isinstance(output_kernel, (Identity, Indexed))) or output_matrix is not None:
             raise UnsupportedError(
                 "GramOutputs: the output kernel is the identity of the space of k_Y; leave output_kernel and "
                 "output_matrix out."
             )
-        return super().bind(kernel, Identity(), None)
+        return super().bind(kernel, Identity() if output_kernel is None else output_kernel, None)
+
+    def _in_coordinates(self, kernel: Any) -> Any:
+        """Return a decomposable kernel whose kernel on objects has become a matrix."""
+        if not isinstance(kernel, Decomposable) or kernel.output_matrix is not None or self.operator is None:
+            raise UnsupportedError(
+                f"GramOutputs: {kernel!r} is no operator on objects. Sum Decomposable(k_X, output_kernel), where "
+                "output_kernel is a kernel on objects, ⟨φ(y), Aφ(z)⟩."
+            )
+        if isinstance(kernel.output_kernel, Identity) or not np.any(self.values):  # objects that are all 0
+            return kernel.replace(output_kernel=Identity())
+        matrix = self.operator(kernel.output_kernel)
+        if not np.any(matrix):
+            raise DataError(f"GramOutputs: {kernel.output_kernel!r} is 0 on all these objects; leave its term out.")
+        return kernel.replace(output_kernel=Indexed(matrix))
 
     def pose(
         self, bound: Any, X: Any, loss: Loss, alpha: float, weight: Any = None, fit_intercept: bool = False

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
+from mercer.estimators.approximation import stand_in
+from mercer.estimators.candidates import EncodedCandidates, distinct_objects
+from mercer.estimators.gram_outputs import GramOutputs
 from mercer.estimators.interruption import interruptible, warn_of_gap
-from mercer.estimators.label_search import best_labels
+from mercer.estimators.learned_matrix import LearnedMatrix
+from mercer.estimators.matrix_choice import matrix_of_sample
 from mercer.estimators.max_margin import margin_problem
-from mercer.estimators.object_space import CandidateLists, EncodedCandidates, given_space, object_space
+from mercer.estimators.object_predictions import ObjectPredictions
+from mercer.estimators.object_space import ObjectSpace
+from mercer.estimators.object_terms import Part, parts_of
+from mercer.estimators.output_sketch import approximate_space, check_output_approximation, kernel_error
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.progress import progress
-from mercer.estimators.ranking import best_first, truth_ranks
+from mercer.estimators.read_objects import read_gram_outputs, read_inputs, read_object_outputs, rows_to_fit
 from mercer.estimators.reduced_rank import best_of_rank
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
-from mercer.estimators.smoothness import default_kernels
-from mercer.estimators.validation import (
-    check_gram,
-    is_foreign,
-    take_columns,
-    take_rows,
-    validate_inputs,
-    validate_rows,
-    validate_weight,
-)
-from mercer.exceptions import DataError, UnsupportedError, parameter_error
+from mercer.estimators.smoothness import Smoothness, choose_smoothness, default_kernels
+from mercer.estimators.tables import column_layout
+from mercer.exceptions import UnsupportedError, parameter_error
+from mercer.features import FeatureMap
 from mercer.kernels import Identity, Kernel, Linear, Precomputed
-from mercer.kernels.gram import kernel_product
-from mercer.kernels.objects import Normalised, ObjectKernel, OnVectors, as_object_kernel, as_objects, take_objects
+from mercer.kernels.objects import ObjectKernel, ObjectSum, OnVectors, as_object_kernel, take_objects
 from mercer.linalg import eigh_fits
 from mercer.losses import Loss, MaxMargin, Square
+from mercer.operator_valued import Decomposable, Indexed, OperatorValuedKernel
 
 __all__ = ["InputOutputKernelRegressor"]
 
 #: lengths of the default input kernels, in units of the median distance of standardised inputs
 INPUT_LENGTHS = (4.0, 2.0, 1.0, 0.5)
+#: coordinates of objects whose metric is learned, which takes powers of matrices of this size
+MOST_LEARNED = 300
 
 
-class InputOutputKernelRegressor(SampleRegressor):
+class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
     """Regression whose outputs are objects with a kernel: label sets, molecules, rankings, strings, graphs.
 
     With the features φ of the output kernel, k_Y(y, z) = ⟨φ(y), φ(z)⟩, it minimises
@@ -55,22 +58,31 @@ class InputOutputKernelRegressor(SampleRegressor):
 
     Parameters
     ----------
-    kernel : Kernel, ObjectKernel, str or callable, default=None
+    kernel : Kernel, ObjectKernel, OperatorValuedKernel, str or callable, default=None
         k_X. By default a Gaussian with one scale per column, whose length predicts left-out rows best; with an
-        :class:`~mercer.kernels.objects.ObjectKernel` inputs are objects, too.
+        :class:`~mercer.kernels.objects.ObjectKernel` inputs are objects, too. Or a sum K = Σ_t k_t·A_t of
+        ``Decomposable(k_t, l_t)``, each with what of the objects it speaks of: l_t(y, z) = ⟨φ(y), A_tφ(z)⟩ is an
+        ObjectKernel, or ``Identity()`` for A_t = I (see Notes).
     output_kernel : ObjectKernel, Kernel, str or callable, default=None
-        k_Y, see :mod:`mercer.kernels.objects`; "linear" by default, for outputs that are vectors. "precomputed" where
-        Z is the Gram matrix.
+        k_Y, see :mod:`mercer.kernels.objects`; "linear" by default, for outputs that are vectors, and Σ_t l_t for a sum
+        of Decomposable kernels. "precomputed" where Z is the Gram matrix.
+    output_matrix : "learned" or LearnedMatrix, default=None
+        K = k_X·Γ in place of k_X·I, with a metric Γ of the space of k_Y that is learned from the objects, where it
+        predicts rows better that it has not seen.
     alpha : float or "auto", default="auto"
         λ. "auto" takes that of ridge regression, by leave-one-out in closed form in the space of k_Y.
     loss : {"square", "huber", "epsilon_ridge", "epsilon_insensitive", "max_margin"} or Loss, default="square"
         A loss of norms; by name its threshold comes from the norms of ridge residuals. "max_margin" learns directions
         only, and is decoded by the largest ⟨h(x), φ(z)⟩.
+    approximation : "auto", None, Nystroem or RandomFourier, default="auto"
+        Features in place of k_X, as in :class:`VectorValuedRegressor`.
     mean_rank : int, default=None
         Values of h in a subspace of so many dimensions only, the best one for the objective of the square loss.
-    output_rank : int, default=None
+    output_approximation : int, SparseSketch or FeatureMap, default=None
         Replace φ(y) by its projection on the features of so many training objects, pivots of a Cholesky factorisation,
-        so that only this many columns of K_Y are looked at; ``left_out_`` is the share of its trace that is lost.
+        so that only this many columns of K_Y are looked at; by that on random combinations of objects
+        (:class:`SparseSketch`); or, where objects are vectors, by random features of k_Y. ``left_out_`` and
+        ``output_error_`` say what this costs.
     fit_intercept : bool, default=False
         Whether to add b, free in the space of k_Y.
     solver : str or Solver, default="auto"
@@ -79,6 +91,8 @@ class InputOutputKernelRegressor(SampleRegressor):
         Bound on the relative duality gap.
     max_iter : int, default=None
         Limit on the iterations; that of the solver by default.
+    warm_start : bool, default=False
+        Start from the fit before, with the same rows: for paths in the threshold of the loss, or in λ.
     verbose : int, default=0
         1 reports on standard error what is computed, and the duality gap as it falls.
 
@@ -86,14 +100,19 @@ class InputOutputKernelRegressor(SampleRegressor):
     ----------
     kernel_, output_kernel_ : Kernel or ObjectKernel
         With numbers for all that was automatic; ``output_kernel_`` is "precomputed" where Z was a Gram matrix.
+    terms_ : tuple of KernelTerm
+        h in the coordinates of ``space_``: one for each k_t.
+    output_matrix_ : array of shape (r, r) or None
+        Γ in these coordinates, where one was learned.
     alpha_, loss_ : float, Loss
         With numbers for all that was automatic.
     dual_coef_ : array of shape (n_support, r)
-        c: h(x) = Σ_i k_X(x, x_i)c_i, in the coordinates of ``space_``; rows of coefficients that are 0 are left out.
+        c: h(x) = Σ_i Σ_t k_t(x, x_i)A_tc_i, in the coordinates of ``space_``; rows of coefficients that are 0 are left
+        out. None with features in place of k_X.
     X_fit_ : array or list of n_support inputs
         Those rows. Prediction evaluates k_X with them only.
     feature_coef_ : array of shape (D, r) or None
-        Of an input kernel with explicit features φ: h(x) = φ(x)ᵀ of these; no training row is needed.
+        Of a single input kernel with explicit features φ: h(x) = φ(x)ᵀ of these; no training row is needed.
     support_ : array of int
         Their numbers among the rows of positive weight (equal rows once).
     saturated_ : array of int
@@ -102,6 +121,11 @@ class InputOutputKernelRegressor(SampleRegressor):
         Distinct training outputs of positive weight, the default candidates.
     space_ : ObjectSpace
         Coordinates of objects, ``left_out_`` the share of the trace of K_Y that they leave out.
+    output_error_ : float
+        Root mean square of what ``output_approximation`` changes values of k_Y by, relative to that of k_Y, on a sample
+        of the objects.
+    approximation_ : Approximation or None
+        What features in place of k_X cost.
     intercept_ : array of shape (r,)
         b.
     objective_, dual_gap_, relative_gap_, n_iter_, status_, solver_
@@ -120,6 +144,9 @@ class InputOutputKernelRegressor(SampleRegressor):
     *Gram form.* A factor F Fᵀ = K_Y holds coordinates of the φ(y_i), so that losses of norms of infinite-dimensional
     vectors are losses of rows (Laforgue et al., 2020, Theorem 6).
 
+    *Sums of decomposable kernels.* A_t is known by its kernel on objects. Where it takes a combination of the φ(y_i) to
+    something else, its compression to their span stands for it (Laforgue et al., 2020, A.5, ask that it does not).
+
     Examples
     --------
     >>> import numpy as np
@@ -133,35 +160,40 @@ class InputOutputKernelRegressor(SampleRegressor):
     array([[1, 0]])
     """
 
-    #: what a regression of curves lets its user choose: norms here, and no earlier fit
+    #: what a regression of curves lets its user choose: norms here
     geometry = None
-    warm_start = False
 
     def __init__(
         self,
         kernel=None,
         output_kernel=None,
         *,
+        output_matrix=None,
         alpha="auto",
         loss="square",
+        approximation="auto",
         mean_rank=None,
-        output_rank=None,
+        output_approximation=None,
         fit_intercept=False,
         solver="auto",
         tol=1e-4,
         max_iter=None,
+        warm_start=False,
         verbose=0,
     ):
         self.kernel = kernel
         self.output_kernel = output_kernel
+        self.output_matrix = output_matrix
         self.alpha = alpha
         self.loss = loss
+        self.approximation = approximation
         self.mean_rank = mean_rank
-        self.output_rank = output_rank
+        self.output_approximation = output_approximation
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.verbose = verbose
 
     def __sklearn_tags__(self):
@@ -174,28 +206,34 @@ class InputOutputKernelRegressor(SampleRegressor):
     # -- what the parameters mean ------------------------------------------------------------------------------
 
     @property
-    def _of_objects(self) -> bool:
-        """Whether inputs are objects."""
-        return isinstance(self.kernel, ObjectKernel)
-
-    @property
     def _given_outputs(self) -> bool:
         """Whether Z is a Gram matrix."""
         return isinstance(self.output_kernel, Precomputed) or (
             isinstance(self.output_kernel, str) and self.output_kernel == "precomputed"
         )
 
+    @property
+    def _whole(self) -> bool:
+        """Whether the kernel is a sum of k_t·A_t."""
+        return isinstance(self.kernel, OperatorValuedKernel)
+
+    @property
+    def _pairwise(self) -> bool:
+        """Whether the rows of a fit are those of a Gram matrix."""
+        return self._of_objects or bool(self.__sklearn_tags__().input_tags.pairwise)
+
     def _part(self, name: str) -> Any:
-        return Precomputed() if name == "kernel" and self._of_objects else super()._part(name)
+        if name == "kernel" and (self._of_objects or self._whole):
+            return Precomputed() if self._of_objects else self.kernel
+        return getattr(self, name)
 
     def _adapted_kernel(self, X):
+        if self._whole:
+            return self.kernel.locate(column_layout(self)).adapt(X)
         return Precomputed() if self._of_objects else super()._adapted_kernel(X)
 
     def _default_kernels(self, X) -> list[Kernel]:
         return default_kernels(X, INPUT_LENGTHS)
-
-    def _other_kernels(self, X) -> list[list[Kernel]]:
-        return []
 
     def _learns(self, sample: Sample) -> bool:
         return False
@@ -203,23 +241,49 @@ class InputOutputKernelRegressor(SampleRegressor):
     def _output_kernels(self, outputs: Outputs) -> list[Any]:
         return [Identity()]
 
+    def _learned(self) -> LearnedMatrix | None:
+        """Return how Γ is to be learned, or None."""
+        given = self.output_matrix
+        if given is None or isinstance(given, LearnedMatrix):
+            return given
+        if not (isinstance(given, str) and given == "learned"):
+            hint = "Objects have no coordinates of their own; operators between them are those of Decomposable kernels."
+            raise parameter_error(self, "output_matrix", given, "'learned', a LearnedMatrix or None", hint)
+        return LearnedMatrix()
+
+    def _check_whole_kernel(self, kernel: OperatorValuedKernel) -> None:
+        for name in ("output_matrix", "mean_rank"):
+            if getattr(self, name) is not None:
+                allowed = "None where kernel is a sum of Decomposable kernels"
+                raise parameter_error(self, name, getattr(self, name), allowed)
+        if isinstance(self.approximation, FeatureMap):
+            hint = "Or give each of them features, Decomposable(features.bind(k_t, X), l_t)."
+            allowed = "'auto' or None where kernel is a sum of Decomposable kernels"
+            raise parameter_error(self, "approximation", self.approximation, allowed, hint)
+        if self._given_outputs:
+            allowed = "a kernel on objects where kernel is a sum of Decomposable kernels"
+            raise parameter_error(self, "output_kernel", self.output_kernel, allowed)
+        _object_kernels(kernel)
+
     def _check_settings(self) -> None:
         super()._check_settings()
-        for name in ("mean_rank", "output_rank"):
-            if getattr(self, name) is not None:
-                check_number(self, name, getattr(self, name), low=1, strict=False, integer=True)
-        loss = self._loss()[0]
+        check_output_approximation(self)
+        if self.mean_rank is not None:
+            check_number(self, "mean_rank", self.mean_rank, low=1, strict=False, integer=True)
+        if isinstance(self.approximation, FeatureMap) and self._of_objects:
+            raise parameter_error(self, "approximation", self.approximation, "'auto' or None where inputs are objects")
+        loss, name = self._loss()[0], type(self).__name__
         if not loss.coordinate_free:
             raise UnsupportedError(
-                f"{type(self).__name__}: {loss!r} is a loss of single coordinates, and objects behind a kernel have "
+                f"{name}: {loss!r} is a loss of single coordinates, and objects behind a kernel have "
                 "none. Take a loss of norms, for instance Huber(1.0, 'norm')."
             )
         if isinstance(loss, MaxMargin) and self.fit_intercept:
-            raise UnsupportedError(f"{type(self).__name__}: 'max_margin' has no intercept; leave fit_intercept out.")
-        if self.mean_rank is not None and not isinstance(loss, Square):
+            raise UnsupportedError(f"{name}: 'max_margin' has no intercept; leave fit_intercept out.")
+        if self.mean_rank is not None and not (isinstance(loss, Square) and self._learned() is None):
             raise UnsupportedError(
-                f"{type(self).__name__}: the best predictor of a rank is known for the square loss; {loss!r} has none. "
-                "Leave mean_rank out, or take output_rank."
+                f"{name}: the best predictor of a rank is known for the square loss and k_X·I; this is {loss!r} with "
+                f"output_matrix={self.output_matrix!r}. Leave mean_rank out, or take output_approximation."
             )
 
     def _loss(self) -> tuple[Loss, bool]:
@@ -232,6 +296,9 @@ class InputOutputKernelRegressor(SampleRegressor):
 
     def _adapted_output_kernel(self, objects: Any) -> ObjectKernel:
         given = self.output_kernel
+        aspects = _object_kernels(self.kernel) if self._whole else []
+        if given is None and aspects:
+            given = reduce(ObjectSum, aspects)
         if given is None:
             first = objects[0] if isinstance(objects, list) and objects else None
             if isinstance(first, (str, bytes, set, frozenset, dict)):
@@ -244,6 +311,22 @@ class InputOutputKernelRegressor(SampleRegressor):
                 )
             return OnVectors(Linear())
         return as_object_kernel(given, self, "output_kernel").adapt(objects)
+
+    def _smoothness(self, sample, kernels, output_kernels, alpha, loss, learn, families) -> Smoothness:
+        """Return kernel and λ, with a metric that is learned where that was asked for."""
+        chosen = choose_smoothness(sample, kernels, output_kernels, alpha, loss)
+        learned, r = self._learned(), len(sample.measure)
+        if learned is None or r == 1:
+            return chosen
+        if r > MOST_LEARNED:
+            raise UnsupportedError(
+                f"{type(self).__name__}: output_matrix={self.output_matrix!r} learns a matrix of all pairs of {r} "
+                f"coordinates, and {MOST_LEARNED} are the most. Take output_approximation={MOST_LEARNED // 3}, say."
+            )
+        matrix = matrix_of_sample(sample, chosen.kernel, chosen.alpha, alpha, learned.rank)
+        if matrix is None:
+            return chosen
+        return choose_smoothness(sample, [chosen.kernel], [Indexed(matrix)], alpha, loss)
 
     # -- fitting -----------------------------------------------------------------------------------------------
 
@@ -265,93 +348,67 @@ class InputOutputKernelRegressor(SampleRegressor):
         self : InputOutputKernelRegressor
         """
         self._check_settings()
-        X, n, keep, weight = self._read_inputs(X, sample_weight)
-        objects, space = self._read_outputs(y, n, keep)
-        sample = Sample(self._rows_of(X, keep), space.outputs, weight, None, None, bool(self.fit_intercept), 0.0)
+        X, n, keep, weight = read_inputs(self, X, sample_weight, self._of_objects)
+        objects, space, outputs = self._read_outputs(y, n, keep)
+        rows = rows_to_fit(self, X, keep, self._pairwise)
+        sample = Sample(rows, outputs, weight, None, None, bool(self.fit_intercept), 0.0)
         sample = sample if self._pairwise else sample.merged()
         centre, sample = sample.centred()
-        if not eigh_fits(len(sample)):
+        if not eigh_fits(len(sample)) and self.approximation is None:
             self._afford(sample)
         with progress(self.verbose, "choosing kernel, alpha and loss, as far as they are not given"):
             chosen, loss = self._choose(sample, sample)
-        bound = sample.bind(chosen.kernel, chosen.output_kernel, loss)
+        taken = stand_in(self, chosen.kernel, sample.X)
+        bound = sample.bind(taken.kernel, chosen.output_kernel, loss)
         margin = isinstance(loss, MaxMargin)
         problem = margin_problem(sample, bound, chosen.alpha) if margin else sample.pose(bound, loss, chosen.alpha)
         with interruptible() as interrupted:
             result = self._solve(problem, self._tolerance, interrupted)
         warn_of_gap(result, interrupted, depth=1)
-        rows = sample.outputs.values
-        coef = problem.primal_coef(result.coef) * (rows if margin else 1.0)
+        values = sample.outputs.values
+        coef = problem.primal_coef(result.coef) * (values if margin else 1.0)
         if self.mean_rank is not None:
-            coef = best_of_rank(chosen.kernel, sample, coef, int(self.mean_rank))
+            coef = best_of_rank(taken.kernel, sample, coef, int(self.mean_rank))
         self.space_, self.left_out_, self.loss_, self.alpha_ = space, space.left_out, loss, problem.alpha
         self.kernel_ = self.kernel.adapt(X) if self._of_objects else chosen.kernel
-        self.output_kernel_ = "precomputed" if self._given_outputs else space.kernel
-        self.intercept_ = np.zeros(rows.shape[1]) + (0.0 if margin else result.intercept + centre)
+        metric: Any = chosen.output_kernel
+        self.output_matrix_ = metric.output_matrix if isinstance(metric, Indexed) else None
+        self.intercept_ = np.zeros(values.shape[1]) + (0.0 if margin else result.intercept + centre)
         self.saturated_ = sample.outputs.support(problem, result.coef)[1]
         self.objective_, self.dual_gap_, self.relative_gap_ = result.objective, result.gap, result.relative_gap
         self.n_iter_, self.status_, self.solver_ = result.n_iter, result.status, result.solver
-        self._keep_support(X, keep, sample, coef)
+        self._keep_support(X, keep, sample, coef, parts_of(bound))
         self._keep_candidates(objects)
+        self._compare_with(taken, sample, loss, chosen.alpha)
         return self
 
-    @property
-    def _pairwise(self) -> bool:
-        """Whether the rows of a fit are those of a Gram matrix."""
-        return self._of_objects or bool(self.__sklearn_tags__().input_tags.pairwise)
-
-    def _read_inputs(self, X, sample_weight) -> tuple[Any, int, np.ndarray, Any]:
-        """Return inputs and their number, the rows of positive weight and their weights."""
-        if self._of_objects:
-            X = as_objects(self, X)
-            n = X.shape[0] if hasattr(X, "shape") else len(X)
-            weight = None if sample_weight is None else validate_weight(sample_weight, np.zeros((n, 1)))
-            keep = None if weight is None else weight > 0
-        else:
-            X, keep, weight, _ = validate_rows(self, X, sample_weight)
-            n = X.shape[0]
-            if is_foreign(X):
-                raise DataError(f"{type(self).__name__}: inputs must be NumPy's arrays; convert them.")
-        kept = np.arange(n) if keep is None else np.flatnonzero(keep)
-        if len(kept) < 2:
-            raise DataError(
-                f"{type(self).__name__}: n_samples = {len(kept)}; a regression needs two objects of positive weight."
-            )
-        return X, n, kept, weight if keep is None else take_rows(weight, keep)
-
-    def _rows_of(self, X, keep: np.ndarray) -> Any:
-        """Return the rows to keep as a fit takes them: arrays, or Gram matrices."""
-        if self._of_objects:
-            gram = self.kernel.adapt(X)(take_objects(X, keep))
-            if not self.kernel.definite:
-                check_gram(self, gram)
-            return gram
-        if self._pairwise:
-            check_gram(self, X)
-            return take_columns(take_rows(X, keep), keep)
-        return X if len(keep) == len(X) else take_rows(X, keep)
-
-    def _read_outputs(self, y, n: int, keep: np.ndarray) -> tuple[Any, Any]:
-        """Return the outputs of the rows to keep, and their space."""
-        if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        objects = np.asarray(y) if self._given_outputs else as_objects(self, y)
-        count = objects.shape[0] if hasattr(objects, "shape") else len(objects)
-        if count != n:
-            raise DataError(f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {n} and {count}.")
-        rank = None if self.output_rank is None else int(self.output_rank)
+    def _read_outputs(self, y, n: int, keep: np.ndarray) -> tuple[Any, ObjectSpace, GramOutputs]:
+        """Return the outputs of the rows to keep, their space, and what they are there."""
         if self._given_outputs:
-            if objects.shape != (n, n):
-                raise DataError(
-                    f"{type(self).__name__}: with output_kernel='precomputed' Z is the Gram matrix of the outputs, of "
-                    f"shape {(n, n)}; got {objects.shape}."
-                )
-            return keep, given_space(take_columns(take_rows(objects, keep), keep), keep, n, rank)
-        kernel = self._adapted_output_kernel(objects)
+            space: ObjectSpace = read_gram_outputs(self, y, n, keep)
+            self.output_kernel_, self.output_error_ = "precomputed", 0.0
+            return keep, space, space.outputs
+        objects = read_object_outputs(self, y, n)
+        kernel: Any = self._adapted_output_kernel(objects)
         objects = objects if len(keep) == n else take_objects(objects, keep)
-        return objects, object_space(kernel, objects, rank)
+        space = approximate_space(kernel, objects, self.output_approximation, self._whole)
+        exact = self.output_approximation is None
+        self.output_kernel_, self.output_error_ = kernel, 0.0 if exact else kernel_error(kernel, objects, space)
 
-    def _keep_support(self, X, keep: np.ndarray, sample: Sample, coef: np.ndarray) -> None:
+        def operator(given: Any) -> np.ndarray:
+            return space.operator(as_object_kernel(given, self, "kernel").adapt(objects))
+
+        return objects, space, replace(space.outputs, operator=operator)
+
+    def _warm_start(self, problem):
+        coef, rows = getattr(self, "dual_coef_", None) if self.warm_start else None, problem.shape[0]
+        if coef is None or coef.shape[1] != problem.shape[1] or self.support_[-1] >= rows:
+            return None
+        start = np.zeros(problem.shape)
+        start[self.support_] = coef
+        return problem.dual_array(start)
+
+    def _keep_support(self, X, keep: np.ndarray, sample: Sample, coef: np.ndarray, parts: list[Part]) -> None:
         """Keep the rows with a coefficient, which predictions are made of: one at least."""
         support = np.flatnonzero(np.any(coef != 0, axis=1))
         support = support if len(support) else np.zeros(1, dtype=int)
@@ -362,209 +419,35 @@ class InputOutputKernelRegressor(SampleRegressor):
             self.X_fit_, self.columns_ = sample.X[np.ix_(support, support)], keep[support]
         else:
             self.X_fit_ = sample.X[support]
-        explicit = not self._pairwise and self.kernel_.explicit
-        self.feature_coef_ = self.kernel_.features(self.X_fit_).T @ self.dual_coef_ if explicit else None
+        if self._of_objects:
+            parts = [replace(part, kernel=self.kernel_) for part in parts]
+        self.terms_ = tuple(part.term(self.X_fit_, self.dual_coef_) for part in parts)
+        single = len(self.terms_) == 1 and self.terms_[0].rows is None
+        self.feature_coef_ = self.terms_[0].coef if single else None
 
     def _keep_candidates(self, objects: Any) -> None:
         """Keep the distinct training outputs, and whether they are vectors of 0 and 1."""
-        distinct = _distinct(objects)
-        sizes = self.space_.sizes if self._given_outputs else self.space_.kernel.diagonal(objects)
+        distinct = distinct_objects(objects)
+        space: Any = self.space_
+        sizes = space.sizes if self._given_outputs else space.kernel.diagonal(objects)
         self.outputs_fit_ = take_objects(objects, distinct)
-        self.candidates_ = EncodedCandidates(self.outputs_fit_, self.space_.rows[distinct], sizes[distinct])
+        self.candidates_ = EncodedCandidates(self.outputs_fit_, space.rows[distinct], sizes[distinct])
         values = objects.data if scipy.sparse.issparse(objects) else objects
         numbers = not self._given_outputs and isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
         self.binary_ = bool(numbers and np.all((values == 0) | (values == 1)))
 
-    # -- prediction --------------------------------------------------------------------------------------------
 
-    def encode(self, candidates: Any = None) -> EncodedCandidates:
-        """Return candidates as the model compares them, to be ranked for many inputs; training outputs by default."""
-        check_is_fitted(self)
-        if candidates is None:
-            return self.candidates_
-        if isinstance(candidates, EncodedCandidates):
-            if candidates.coordinates.shape[1] != len(self.intercept_):
-                raise DataError(f"{type(self).__name__}: these candidates were encoded by another model.")
-            return candidates
-        return self.space_.encode(candidates)
-
-    def score_candidates(self, X, candidates=None):
-        """Return the score of each candidate for each row; the largest one is predicted.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or sequence of objects
-        candidates : sequence of m objects, EncodedCandidates or CandidateLists, default=None
-            One list for all rows, the distinct training outputs by default; :class:`CandidateLists` where each row has
-            its own. With ``output_kernel="precomputed"`` rows k_Y(z, training objects), or a pair of those and the
-            diagonal.
-
-        Returns
-        -------
-        array of shape (n_samples, m), or a list of n_samples arrays for CandidateLists
-        """
-        h = self._coordinates(X, "score_candidates")
-        if isinstance(candidates, CandidateLists):
-            return self._scores_of_lists(h, candidates, self.encode(candidates.pool))
-        return self._scores(h, self.encode(candidates))
-
-    def predict(self, X, candidates=None):
-        """Return the best candidate for each row, see :meth:`score_candidates`: a list, or an array if they were one.
-
-        With ``output_kernel="precomputed"`` its number: among the objects given to ``fit``, or the candidates.
-        """
-        h = self._coordinates(X, "predict")
-        if isinstance(candidates, CandidateLists):
-            encoded = self.encode(candidates.pool)
-            scores = self._scores_of_lists(h, candidates, encoded)
-            best = [int(rows[np.argmax(one)]) for rows, one in zip(candidates.rows, scores, strict=True)]
-            return take_objects(encoded.objects, best)
-        encoded = self.encode(candidates)
-        return take_objects(encoded.objects, np.argmax(self._scores(h, encoded), axis=1))
-
-    def rank(self, X, candidates=None, k=10):
-        """Return the numbers of the k best candidates of each row, the best first: shape (n_samples, k), or lists.
-
-        Of equal scores the first candidate comes first; where there are fewer than k, all of them are ranked.
-        """
-        check_number(self, "k", k, low=1, strict=False, integer=True)
-        scores = self.score_candidates(X, candidates)
-        if isinstance(scores, list):
-            return [best_first(one[None, :], min(int(k), len(one)))[0] for one in scores]
-        return best_first(scores, min(int(k), scores.shape[1]))
-
-    def truth_rank(self, X, y, candidates=None):
-        """Return the place of the true object of each row among candidates, shape (n_samples,): 1 is the best.
-
-        Of candidates with equal scores it has the middle; its own score is computed, so that it need not be among them.
-        """
-        h, truth = self._coordinates(X, "truth_rank"), self.encode(y)
-        if len(truth) != len(h):
-            raise DataError(
-                f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {len(h)} and {len(truth)}."
-            )
-        own = np.sum(h * truth.coordinates, axis=1) - self._penalty * truth.sizes
-        if isinstance(candidates, CandidateLists):
-            scores = self._scores_of_lists(h, candidates, self.encode(candidates.pool))
-            ranks = [truth_ranks(one[None, :], own[i : i + 1])[0] for i, one in enumerate(scores)]
-            return np.array(ranks)
-        return truth_ranks(self._scores(h, self.encode(candidates)), own)
-
-    def misfit(self, X, y):
-        """Return how far the objects are from the prediction: ½‖φ(y_i) − h(x_i) − b‖², shape (n_samples,).
-
-        For "max_margin" −⟨h(x_i), φ(y_i)⟩.
-        """
-        h, truth = self._coordinates(X, "misfit"), self.encode(y)
-        if len(truth) != len(h):
-            raise DataError(
-                f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {len(h)} and {len(truth)}."
-            )
-        return self._offset(h) + self._penalty * truth.sizes - np.sum(h * truth.coordinates, axis=1)
-
-    def misfits(self, X, candidates=None):
-        """Return :meth:`misfit` of each candidate, in the shape of ``score_candidates``."""
-        h, scores = self._coordinates(X, "misfits"), self.score_candidates(X, candidates)
-        if isinstance(scores, list):
-            return [offset - one for offset, one in zip(self._offset(h), scores, strict=True)]
-        return self._offset(h)[:, None] - scores
-
-    def _offset(self, h: np.ndarray) -> np.ndarray:
-        """Return what the misfits of one row have in common."""
-        return self._penalty * np.sum(h**2, axis=1)
-
-    def predict_mean(self, X):
-        """Return h(x) + b itself, shape (n_samples, d): vectors, where outputs are vectors with the linear kernel."""
-        h = self._coordinates(X, "predict_mean")
-        kernel = self.output_kernel_
-        if not (isinstance(kernel, OnVectors) and kernel.kernel == Linear()):
+def _object_kernels(kernel: OperatorValuedKernel) -> list[ObjectKernel]:
+    """Return the kernels on objects of a sum of decomposable kernels, or refuse what is none; A = I has none."""
+    kernels = []
+    for term in kernel.terms:
+        between = isinstance(term, Decomposable) and term.output_matrix is None
+        output: Any = term.output_kernel if isinstance(term, Decomposable) else None
+        if not between or isinstance(output, Indexed):
             raise UnsupportedError(
-                f"{type(self).__name__}: h(x) is a vector in the space of {kernel!r}, which has no coordinates that "
-                "mean something. Take output_kernel='linear', or score_candidates."
+                f"InputOutputKernelRegressor: {term!r} is no operator between objects. Sum Decomposable(k_X, "
+                "output_kernel) with kernels on objects, for instance Decomposable(Gaussian(1.0), Jaccard())."
             )
-        mean = h @ self.space_.directions
-        return mean[:, 0] if getattr(self.outputs_fit_, "ndim", 2) == 1 else mean
-
-    def predict_labels(self, X):
-        """Return the label vectors of 0 and 1 that are best among all 2^p, shape (n_samples, p).
-
-        For the linear output kernel, which calls labels above ½, and for ``Normalised(OnVectors(Linear()))``, for which
-        the best of the p + 1 sets of largest values is the best of all.
-        """
-        h = self._coordinates(X, "predict_labels")
-        kernel = self.output_kernel_
-        normalised = isinstance(kernel, Normalised)
-        inner = kernel.kernel if isinstance(kernel, Normalised) else kernel
-        if not (self.binary_ and isinstance(inner, OnVectors) and inner.kernel == Linear()):
-            raise UnsupportedError(
-                f"{type(self).__name__}: all label vectors can be searched for outputs of 0 and 1 with the linear "
-                f"kernel, normalised or not; this model has {kernel!r}. Pass candidates to predict."
-            )
-        values = h @ self.space_.directions
-        return best_labels(values, self._penalty, normalised).astype(int)
-
-    def score(self, X, y, sample_weight=None):
-        """Return R² in the space of k_Y, 1 − Σ_i s_i‖φ(z_i) − f(x_i)‖² / Σ_i s_i‖φ(z_i) − φ̄‖²."""
-        h, truth = self._coordinates(X, "score"), self.encode(y)
-        if len(truth) != len(h):
-            raise DataError(
-                f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {len(h)} and {len(truth)}."
-            )
-        weight = np.ones(len(h)) if sample_weight is None else validate_weight(sample_weight, h)
-        mean = weight @ truth.coordinates / weight.sum()
-        errors, spread = (
-            float(weight @ (truth.sizes - 2 * np.sum(truth.coordinates * f, axis=1) + np.sum(f**2, axis=1)))
-            for f in (h, np.broadcast_to(mean, h.shape))
-        )
-        rounding = 1e-12 * float(weight @ truth.sizes)
-        return 1 - errors / spread if spread > rounding else float(errors <= rounding)
-
-    def _coordinates(self, X, method: str) -> np.ndarray:
-        """Return h(x) + b in the coordinates of the space, shape (n_samples, r)."""
-        check_is_fitted(self)
-        if self._of_objects:
-            return self.kernel_(as_objects(self, X), self.X_fit_) @ self.dual_coef_ + self.intercept_
-        X = validate_inputs(self, X, self.dual_coef_, self.columns_, method)
-        if self.feature_coef_ is not None:
-            return self.kernel_.features(X) @ self.feature_coef_ + self.intercept_
-        return kernel_product(self.kernel_, X, self.X_fit_, self.dual_coef_) + self.intercept_
-
-    @property
-    def _penalty(self) -> float:
-        """What k_Y(z, z) is multiplied with in scores: ½ for distances, 0 for inner products."""
-        return 0.0 if isinstance(self.loss_, MaxMargin) else 0.5
-
-    def _scores(self, h: np.ndarray, candidates: EncodedCandidates) -> np.ndarray:
-        scores = h @ candidates.coordinates.T
-        if self._penalty:
-            scores -= self._penalty * candidates.sizes
-        return scores
-
-    def _scores_of_lists(self, h: np.ndarray, lists: CandidateLists, encoded: EncodedCandidates) -> list[np.ndarray]:
-        if len(lists) != len(h):
-            raise DataError(f"{type(self).__name__}: {len(h)} rows need as many lists of candidates; got {len(lists)}.")
-        return [
-            encoded.coordinates[rows] @ one - self._penalty * encoded.sizes[rows]
-            for one, rows in zip(h, lists.rows, strict=True)
-        ]
-
-
-def _distinct(objects: Any) -> np.ndarray:
-    """Return the first places of distinct objects, in their order; all of them where that cannot be told."""
-    if scipy.sparse.issparse(objects):
-        return np.arange(objects.shape[0])
-    if isinstance(objects, np.ndarray):
-        rows = objects.reshape(len(objects), -1)
-        if rows.dtype == object:
-            return np.arange(len(rows))
-        keys: list[Any] = [row.tobytes() for row in rows]
-    else:
-        keys = [frozenset(one) if isinstance(one, set) else one for one in objects]
-        keys = [tuple(one) if isinstance(one, list) else one for one in keys]
-    try:
-        first: dict[Any, int] = {}
-        for i, key in enumerate(keys):
-            first.setdefault(key, i)
-        return np.array(list(first.values()))
-    except TypeError:
-        return np.arange(len(keys))
+        if not isinstance(output, Identity):
+            kernels.append(as_object_kernel(output))
+    return kernels

@@ -3,101 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 
 from mercer._state import Stateful
+from mercer.estimators.candidates import EncodedCandidates, count_objects, nonempty
 from mercer.estimators.gram_outputs import NEGLIGIBLE_TRACE, GramOutputs
 from mercer.exceptions import DataError, UnsupportedError
-from mercer.kernels.objects import ObjectKernel, as_objects, take_objects
+from mercer.kernels.objects import ObjectKernel, take_objects
 from mercer.linalg import PSD, Dense, LinearOperator, truncated_factor
 
-__all__ = ["CandidateLists", "EncodedCandidates", "FeatureSpace", "GivenSpace", "LandmarkSpace", "ObjectSpace"]
-__all__ += ["given_space", "object_space"]
+__all__ = ["FeatureSpace", "GivenSpace", "LandmarkSpace", "ObjectSpace", "given_space", "object_space"]
 
 #: objects up to which their Gram matrix is stored to be factorised
 STORED_OBJECTS = 6000
 #: what the factor may leave of K_Y in a random direction, relative to its trace, before it is called indefinite
 INDEFINITE = 1e-7
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedCandidates(Stateful):
-    """Candidates as a fitted model compares them: made once, by its ``encode``, and ranked for any inputs.
-
-    Parameters
-    ----------
-    objects : sequence of m objects
-        What is returned when one of them is predicted.
-    coordinates : array of shape (m, r)
-        Of φ(z_j), in the space of the model.
-    sizes : array of shape (m,)
-        k_Y(z_j, z_j).
-    """
-
-    objects: Any
-    coordinates: np.ndarray
-    sizes: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-
-class CandidateLists:
-    """Candidates of their own for each row, a list of objects for each: say that lists are meant by this name.
-
-    Parameters
-    ----------
-    lists : sequence of sequences of objects
-        One for each row of X, of any lengths from 1.
-
-    Examples
-    --------
-    >>> lists = CandidateLists([["a", "b"], ["c"]])
-    >>> lists.pool, lists.rows
-    (['a', 'b', 'c'], [array([0, 1]), array([2])])
-    >>> CandidateLists.of(["a", "b", "c"], [[2, 0], [2]]).rows  # objects of a library, by index
-    [array([2, 0]), array([2])]
-    """
-
-    def __init__(self, lists: Sequence[Any]) -> None:
-        read = [as_objects(self, one) for one in lists]
-        sizes = [_count(one) for one in read]
-        self._refuse_empty(sizes)
-        kinds = {type(one) for one in read}
-        if kinds == {np.ndarray}:
-            self.pool: Any = np.concatenate(read)
-        elif all(scipy.sparse.issparse(one) for one in read):
-            self.pool = scipy.sparse.csr_array(scipy.sparse.vstack(read))
-        else:
-            self.pool = [one for objects in read for one in objects]
-        ends = np.cumsum(sizes)
-        self.rows = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
-
-    @classmethod
-    def of(cls, pool: Any, indices: Sequence[Any]) -> CandidateLists:
-        """Return lists of objects of a common pool, which are read and compared once, by their indices."""
-        self = cls.__new__(cls)
-        self.pool = as_objects("CandidateLists", pool)
-        self.rows = [np.asarray(one, dtype=int).ravel() for one in indices]
-        self._refuse_empty([len(one) for one in self.rows])
-        if any(one.min() < 0 or one.max() >= _count(self.pool) for one in self.rows):
-            raise DataError(f"CandidateLists: indices must be from 0 to {_count(self.pool) - 1}.")
-        return self
-
-    def _refuse_empty(self, sizes: list[int]) -> None:
-        empty = [i for i, size in enumerate(sizes) if size == 0]
-        if empty or not sizes:
-            what = f"the list of row {empty[0]} is empty" if sizes else "there are no lists"
-            raise DataError(f"CandidateLists: each row needs a candidate at least; {what}.")
-
-    def __len__(self) -> int:
-        return len(self.rows)
+#: trace of K_Y left out where operators are put in coordinates, which divides by what is left; their rounding
+OPERATOR_TRACE, ROUNDED_OPERATOR = 1e-8, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +56,13 @@ class ObjectSpace(Stateful, ABC):
         """The training objects as outputs of a regression."""
         return GramOutputs.from_factor(self.rows)
 
+    def operator(self, kernel: ObjectKernel) -> np.ndarray:
+        """Return A in these coordinates, shape (r, r), from the kernel ⟨φ(y), Aφ(z)⟩ on objects."""
+        raise UnsupportedError(
+            "Operators between objects, as those of a sum of Decomposable kernels, are known from the objects "
+            "themselves: neither a Gram matrix of outputs nor features in their place will do."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace(ObjectSpace):
@@ -141,7 +75,7 @@ class FeatureSpace(ObjectSpace):
         return np.eye(self.rows.shape[1])
 
     def encode(self, candidates: Any) -> EncodedCandidates:
-        objects, features = _nonempty(candidates), self.kernel.features(candidates)
+        objects, features = nonempty(candidates), self.kernel.features(candidates)
         _same_length(features.shape[1], self.rows.shape[1])
         return EncodedCandidates(objects, features, np.sum(features**2, axis=1))
 
@@ -161,8 +95,17 @@ class LandmarkSpace(ObjectSpace):
     def directions(self) -> np.ndarray:
         return _forward(self.triangle, self.kernel.features(self.landmarks)).T
 
+    def operator(self, kernel: ObjectKernel) -> np.ndarray:
+        """L⁻¹k(landmarks, landmarks)L⁻ᵀ, positive semi-definite but for rounding, which is taken away."""
+        values = kernel(self.landmarks)
+        matrix = _forward(self.triangle, _forward(self.triangle, values))
+        spectrum, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        if spectrum[0] < -ROUNDED_OPERATOR * max(abs(spectrum[0]), spectrum[-1]):
+            raise _indefinite()
+        return (vectors * np.maximum(spectrum, 0)) @ vectors.T
+
     def encode(self, candidates: Any) -> EncodedCandidates:
-        objects = _nonempty(candidates)
+        objects = nonempty(candidates)
         sections = self.kernel(self.landmarks, objects)
         return EncodedCandidates(objects, _forward(self.triangle, sections), self.kernel.diagonal(objects))
 
@@ -232,17 +175,21 @@ class _ObjectGram(LinearOperator):
         return self.kernel(self.objects)
 
 
-def object_space(kernel: ObjectKernel, objects: Any, rank: int | None) -> ObjectSpace:
-    """Return the space of the training objects, of at most ``rank`` dimensions; None for all there are."""
-    n = _count(objects)
-    if kernel.explicit and rank is None:
+def object_space(kernel: ObjectKernel, objects: Any, rank: int | None, operators: bool = False) -> ObjectSpace:
+    """Return the space of the training objects, of at most ``rank`` dimensions; None for all there are.
+
+    With ``operators`` between objects to come, directions in which these hardly differ are left out.
+    """
+    n = count_objects(objects)
+    if kernel.explicit and rank is None and not operators:
         features = kernel.features(objects)
         if features.shape[1] <= n:
             return FeatureSpace(features, 0.0, kernel)
+    share = OPERATOR_TRACE if operators else NEGLIGIBLE_TRACE
     if rank is None and n <= STORED_OBJECTS:
-        rows, pivots, left_out = _whole_factor(kernel(objects))
+        rows, pivots, left_out = _whole_factor(kernel(objects), share)
     else:
-        rows, pivots, left_out = _truncated(_ObjectGram(kernel, objects), n if rank is None else rank)
+        rows, pivots, left_out = _truncated(_ObjectGram(kernel, objects), n if rank is None else rank, share)
     return LandmarkSpace(rows, left_out, kernel, take_objects(objects, pivots), rows[pivots])
 
 
@@ -254,28 +201,30 @@ def given_space(gram: Any, keep: np.ndarray, n_objects: int, rank: int | None) -
     return GivenSpace(rows, left_out, keep[pivots], rows[pivots], np.diagonal(gram).copy(), n_objects)
 
 
-def _whole_factor(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _whole_factor(gram: np.ndarray, share: float = NEGLIGIBLE_TRACE) -> tuple[np.ndarray, np.ndarray, float]:
     """Return F with F Fᵀ = K_Y, its pivots and the share of the trace left out, or refuse an indefinite matrix."""
     GramOutputs.check_gram(gram)
     n, trace = len(gram), float(np.trace(gram))
     if trace <= 0:
         return np.zeros((n, 1)), np.zeros(1, dtype=int), 0.0
-    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(gram, tol=NEGLIGIBLE_TRACE * trace, lower=1)
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(gram, tol=share * trace, lower=1)
     rank = max(int(rank), 1)
     rows = np.empty((n, rank))
     rows[order - 1] = np.tril(factor)[:, :rank]
     probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(n, 4))
-    if np.max(np.abs(gram @ probe - rows @ (rows.T @ probe))) > INDEFINITE * trace:
+    if np.max(np.abs(gram @ probe - rows @ (rows.T @ probe))) > max(INDEFINITE, 10 * n * share) * trace:
         raise _indefinite()
     return rows, order[:rank] - 1, max(1 - float(np.sum(rows**2)) / trace, 0.0)
 
 
-def _truncated(operator: LinearOperator, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
+def _truncated(
+    operator: LinearOperator, rank: int, share: float = NEGLIGIBLE_TRACE
+) -> tuple[np.ndarray, np.ndarray, float]:
     trace = float(np.sum(operator.diagonal()))
     if trace <= 0:
         return np.zeros((operator.shape[0], 1)), np.zeros(1, dtype=int), 0.0
     try:
-        found, left = truncated_factor(operator, NEGLIGIBLE_TRACE * trace, rank)
+        found, left = truncated_factor(operator, share * trace, rank)
     except DataError as error:
         raise _indefinite() from error
     return found.factor, found.pivots, left / trace
@@ -293,17 +242,6 @@ def _forward(triangle: np.ndarray, sections: np.ndarray) -> np.ndarray:
     if not np.any(triangle):
         return np.zeros((sections.shape[1], len(triangle)))
     return scipy.linalg.solve_triangular(triangle, sections, lower=True, check_finite=False).T
-
-
-def _count(objects: Any) -> int:
-    return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
-
-
-def _nonempty(candidates: Any) -> Any:
-    objects = as_objects("candidates", candidates)
-    if _count(objects) == 0:
-        raise DataError("candidates: there are none. Pass one object at least, or None for the training outputs.")
-    return objects
 
 
 def _same_length(got: int, expected: int) -> None:

@@ -14,7 +14,8 @@ from mercer.backend import as_like, device, namespace, to_numpy
 from mercer.estimators.column_relevance import column_shares
 from mercer.estimators.feature_posterior import FeaturePosterior
 from mercer.estimators.gaussian_posterior import GaussianPosterior
-from mercer.estimators.learned_matrix import LearnedMatrix, learn_output_matrix
+from mercer.estimators.learned_matrix import LearnedMatrix
+from mercer.estimators.matrix_choice import matrix_of_sample
 from mercer.estimators.output_metric import read_metric
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.partial_fit import StreamedFit, can_stream
@@ -23,7 +24,7 @@ from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.refined_length import refined_length
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
-from mercer.estimators.smoothness import KERNEL_ROWS, Smoothness, choose_smoothness, default_alphas, some_rows
+from mercer.estimators.smoothness import Smoothness, choose_smoothness
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import check_gram, validate_rows, validate_weight
 from mercer.estimators.vector_outputs import VectorOutputs
@@ -34,9 +35,6 @@ from mercer.losses import Loss, Square
 from mercer.operator_valued import Decomposable, Indexed, MatrixValuedKernel, OperatorValuedKernel, check_output_matrix
 
 __all__ = ["VectorValuedRegressor"]
-
-#: observed values that an output matrix is learned from where some are missing: each step inverts their matrix
-LEARNED_ENTRIES = 400
 
 
 class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleRegressor):
@@ -254,7 +252,7 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
         learned = self._learned()
         if learned is None or len(sample.measure) == 1:
             return chosen
-        matrix = self._learn_matrix(sample, chosen, alpha, learned.rank)
+        matrix = matrix_of_sample(sample, chosen.kernel, chosen.alpha, alpha, learned.rank)
         if matrix is None:
             return chosen
         if sample.outputs.metric is not None:  # output kernels are in the coordinates of the user
@@ -270,20 +268,6 @@ class VectorValuedRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, Sampl
     def _refined(self, sample: Sample, chosen: Smoothness, alpha: float | None, loss: Loss) -> Smoothness:
         """Return what was chosen among default kernels with a length between theirs, where that is better."""
         return refined_length(sample, chosen, alpha, loss)
-
-    def _learn_matrix(self, sample: Sample, chosen: Smoothness, alpha: float | None, rank: int | None) -> Any:
-        """Return Γ in the coordinates of the metric, or None for their identity."""
-        outputs, pairwise = sample.outputs, chosen.kernel.pairwise
-        share = LEARNED_ENTRIES / max(outputs.n_observed, 1)
-        most = KERNEL_ROWS if outputs.complete else max(int(share * len(sample)), 1)
-        few = some_rows(sample, pairwise, most)
-        K = to_numpy(chosen.kernel.gram(few.X).to_dense()).astype(float)
-        weight = np.ones(len(few)) if few.weight is None else to_numpy(few.weight)
-        alphas = default_alphas(few)[::2] if alpha is None else np.array([alpha])
-        alphas = alphas if outputs.complete else alphas[::2]
-        Y, weight = to_numpy(few.outputs.values).astype(float), weight / weight.mean()
-        n = len(few) if alpha is None else len(sample)
-        return learn_output_matrix(K, Y, weight, alphas * n, chosen.alpha * n, sample.fit_intercept, rank)
 
     # -- fitting -----------------------------------------------------------------------------------------------
 

@@ -184,6 +184,11 @@ class OperatorSum(OperatorValuedKernel):
         """Whether both are."""
         return self.left.continuous and self.right.continuous
 
+    @property
+    def terms(self) -> tuple[OperatorValuedKernel, ...]:
+        """What is summed, from left to right."""
+        return (*self.left.terms, *self.right.terms)
+
     def adapt(self, X: Any) -> OperatorSum:
         """Return a copy of adapted kernels."""
         return self.replace(left=self.left.adapt(X), right=self.right.adapt(X))
@@ -219,6 +224,11 @@ class BoundSum(BoundKernel):
     def measure(self) -> Measure:  # type: ignore[override]
         """That of both kernels."""
         return self.left.measure
+
+    @property
+    def terms(self) -> tuple[BoundKernel, ...]:
+        """What is summed, from left to right."""
+        return (*self.left.terms, *self.right.terms)
 
     @property
     def slopes(self) -> Any:

@@ -39,6 +39,11 @@ class OperatorValuedKernel(Params, ABC):
         """Whether X holds kernel values already, so that it is a Gram matrix."""
         return False
 
+    @property
+    def terms(self) -> tuple[OperatorValuedKernel, ...]:
+        """What a sum adds up; the kernel alone where it is none."""
+        return (self,)
+
     def adapt(self, X: Any) -> OperatorValuedKernel:
         """Return a copy in which parameters that depend on the inputs, such as ``"median"``, are numbers."""
         return self.replace()
@@ -106,6 +111,11 @@ class BoundKernel(ABC):
     def pairwise(self) -> bool:
         """Whether X holds kernel values already."""
         return self.kernel.pairwise
+
+    @property
+    def terms(self) -> tuple[BoundKernel, ...]:
+        """What a sum adds up; the kernel alone where it is none."""
+        return (self,)
 
     @abstractmethod
     def gram(self, X: Any) -> Gram:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import namespace, to_numpy
-from mercer.exceptions import parameter_error
+from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.kernels import ColumnLayout, Kernel
+from mercer.kernels.objects import ObjectKernel
 from mercer.linalg import Kronecker, LinearOperator
 from mercer.measures import Measure
 from mercer.operator_valued.base import BoundKernel, OperatorValuedKernel
@@ -35,8 +36,8 @@ class Decomposable(OperatorValuedKernel):
     ----------
     kernel : Kernel
         k_X on inputs.
-    output_kernel : Kernel
-        k_Θ on Θ.
+    output_kernel : Kernel or ObjectKernel
+        k_Θ on Θ. Of objects with features φ, ⟨φ(y), Aφ(z)⟩ in place of T ⊗ A, see ``InputOutputKernelRegressor``.
     output_matrix : array of shape (p, p), optional
         A, symmetric and positive semi-definite, for functions with values in R^p; the identity by default.
 
@@ -51,14 +52,14 @@ class Decomposable(OperatorValuedKernel):
     """
 
     kernel: Kernel
-    output_kernel: Kernel
+    output_kernel: Kernel | ObjectKernel
     output_matrix: Any = None
 
     def _check(self) -> None:
-        for name in ("kernel", "output_kernel"):
-            if not isinstance(getattr(self, name), Kernel):
+        for name, kinds in (("kernel", Kernel), ("output_kernel", (Kernel, ObjectKernel))):
+            if not isinstance(getattr(self, name), kinds):
                 raise parameter_error(self, name, getattr(self, name), "a Kernel", "For instance Gaussian(1.0).")
-        if self.output_kernel.pairwise:
+        if isinstance(self.output_kernel, Kernel) and self.output_kernel.pairwise:
             hint = "It is evaluated at any point."
             raise parameter_error(self, "output_kernel", self.output_kernel, "a Kernel on points of Θ", hint)
         if self.output_matrix is not None:
@@ -100,6 +101,11 @@ class Decomposable(OperatorValuedKernel):
             matrix = check_output_matrix(self, matrix, n_components)
             n_components = len(matrix)
         output_kernel = self.output_kernel
+        if not isinstance(output_kernel, Kernel):
+            raise UnsupportedError(
+                f"{self!r} is a kernel of objects, which are no functions of points: pass it to "
+                "InputOutputKernelRegressor."
+            )
         output_kernel = output_kernel if output_kernel.adapted else output_kernel.adapt(measure.points)
         return BoundDecomposable(self.kernel, output_kernel, measure, slopes, n_components or 1, matrix)
 

@@ -7,6 +7,7 @@ computed and drawn are attributes.
 from mercer.plotting.calibration import PITDisplay, QuantileCalibrationDisplay
 from mercer.plotting.cost_curve import CostCurveDisplay, ExpectedCostDisplay
 from mercer.plotting.curve_panels import CurvePanelsDisplay
+from mercer.plotting.curve_quantiles import CurveQuantilesDisplay
 from mercer.plotting.effect import EffectDisplay
 from mercer.plotting.face_morph import FaceMorphDisplay
 from mercer.plotting.field import FieldDisplay
@@ -23,6 +24,7 @@ from mercer.plotting.theta_property import ThetaPropertyDisplay
 __all__ = [
     "CostCurveDisplay",
     "CurvePanelsDisplay",
+    "CurveQuantilesDisplay",
     "CurvesDisplay",
     "EffectDisplay",
     "ExpectedCostDisplay",

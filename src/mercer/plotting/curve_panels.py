@@ -10,7 +10,7 @@ from mercer._params import check_number
 from mercer.exceptions import DataError
 from mercer.plotting.curve_names import curve_names
 from mercer.plotting.residuals import compare_arrays, compare_curves, real_over_a_line
-from mercer.plotting.style import BLUE, GREY, INK, ORANGE, stage
+from mercer.plotting.style import BLUE, GREY, INK, ORANGE, panel_figure, stage
 from mercer.plotting.validation import check_numbers
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class CurvePanelsDisplay:
         errors, band = self._checked()
         ranks = np.linspace(len(errors) - 1, 0, min(self.n_panels, len(errors))).round().astype(int)
         self.shown_ = np.argsort(errors, kind="stable")[ranks]
-        self.figure_ = _new_figure(len(ranks)) if figure is None else figure
+        self.figure_ = panel_figure(len(ranks), PANEL) if figure is None else figure
         self.axes_ = self.figure_.subplots(
             2, len(ranks), sharex=True, sharey="row", height_ratios=[3, 1], squeeze=False
         )
@@ -216,11 +216,3 @@ class CurvePanelsDisplay:
         ax.vlines(where, 0, values, color=ORANGE, linewidth=0.8)
         self.residuals_ += ax.plot(where, values, "o", color=ORANGE, markersize=2.5)
         ax.set_title(f"root mean square {error:.3g}", fontsize="small", color=ORANGE, loc="left")
-
-
-def _new_figure(n_panels: int) -> Figure:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('mercer.plotting needs matplotlib: pip install "mercer[plot]"') from error
-    return plt.figure(figsize=(PANEL[0] * max(n_panels, 2), PANEL[1]), layout="constrained")

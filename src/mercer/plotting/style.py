@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "binomial_band",
     "blues",
     "label_right",
+    "panel_figure",
     "per_cent",
     "stage",
     "unit_square",
@@ -46,6 +48,15 @@ def stage(ax: Axes | None) -> Axes:
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(color=GREY)
     return ax
+
+
+def panel_figure(n_panels: int, size: tuple[float, float]) -> Figure:
+    """Return a new figure for panels side by side, each of a size in inches."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('mercer.plotting needs matplotlib: pip install "mercer[plot]"') from error
+    return plt.figure(figsize=(size[0] * max(n_panels, 2), size[1]), layout="constrained")
 
 
 def unit_square(ax: Axes, diagonal: str, n: int | None, shares: str) -> tuple[Any, Any, Any]:

@@ -14,6 +14,7 @@ from mercer.problems.offsets import Offsets, PenalisedOffsets
 from mercer.problems.primal import PrimalProblem
 from mercer.problems.rounding import Rounding
 from mercer.problems.row_blocks import Block, LocalBlocks, Reading, RowBlocks, StoredBlocks
+from mercer.problems.screening import certainly_inside, without_rows
 
 __all__ = [
     "Block",
@@ -32,10 +33,12 @@ __all__ = [
     "RowBlocks",
     "SlopedIntercept",
     "StoredBlocks",
+    "certainly_inside",
     "curve_problem",
     "kernel_slope",
     "left_out",
     "level_coef",
     "level_set_problem",
     "monotone_problem",
+    "without_rows",
 ]

@@ -25,6 +25,7 @@ from mercer.solvers.normal_equations import NormalEquations
 from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.ridge_path import RidgePath
+from mercer.solvers.safe_screening import SafeScreening
 from mercer.solvers.semismooth_newton import SemismoothNewton
 from mercer.solvers.stochastic_gradient import StochasticGradient
 from mercer.solvers.streamed import StreamedResult, StreamedSolver
@@ -54,6 +55,7 @@ __all__ = [
     "ProximalGradient",
     "RidgePath",
     "SOLVERS",
+    "SafeScreening",
     "SemismoothNewton",
     "Solver",
     "SolverResult",

@@ -25,6 +25,7 @@ from mercer.solvers.level_sets_newton import OffsetNewton
 from mercer.solvers.preconditioned_cg import PreconditionedCG
 from mercer.solvers.proximal_gradient import ProximalGradient
 from mercer.solvers.reduction import first_share, prepared
+from mercer.solvers.safe_screening import SafeScreening
 from mercer.solvers.semismooth_newton import SemismoothNewton
 from mercer.solvers.subspace_newton import CONDITIONING_ROWS, SubspaceNewton
 
@@ -39,6 +40,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "lbfgs": LBFGS,
     "preconditioned_cg": PreconditionedCG,
     "proximal_gradient": ProximalGradient,
+    "safe_screening": SafeScreening,
     "semismooth_newton": SemismoothNewton,
     "subspace_newton": SubspaceNewton,
 }

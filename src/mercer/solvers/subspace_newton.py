@@ -121,9 +121,13 @@ class SubspaceNewton(Solver):
         return monitor.result(*best, n_iter)
 
     def _hand_over(self, problem: DualProblem, A: Any, certificate: Certificate, n_iter: int, monitor: Monitor) -> Any:
-        """Let a solver go on that minds no λ; return the better one of both."""
+        """Let a solver go on that minds no λ; return the better one of both.
+
+        A bounded dual array that is at its bound in most rows says little of where the solution is.
+        """
         solver = FactoredADMM(self.tol, max(self.max_iter - n_iter, 1))
-        other = solver.iterate(problem, A, monitor, n_iter)
+        start = A if math.isinf(problem.loss.dual_bound) else None
+        other = solver.iterate(problem, start, monitor, n_iter)
         return monitor.result(A, certificate, other.n_iter) if certificate.gap < other.gap else other
 
 

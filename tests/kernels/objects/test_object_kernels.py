@@ -24,6 +24,7 @@ from mercer.kernels.objects import (
     Kendall,
     Normalised,
     ObjectFunction,
+    ObjectSum,
     OnVectors,
     PairFunction,
     Spectrum,
@@ -220,6 +221,18 @@ def test_wrappers(objects):
     np.testing.assert_allclose(Centred(inner).adapt(objects).diagonal(objects), np.diagonal(matrix), atol=1e-9)
     squared = np.diagonal(K)[:, None] + np.diagonal(K) - 2 * K
     np.testing.assert_allclose(consistent(FeatureGaussian(inner, 0.2), objects), np.exp(-0.2 * squared))
+
+
+def test_sums_have_the_features_of_both_side_by_side():
+    words = ["ab", "b", "", "abab"]
+    both = ObjectSum(Spectrum(1), Normalised(Spectrum(2)))
+    np.testing.assert_allclose(both(words, words[:2]), Spectrum(1)(words, words[:2]) + both.right(words, words[:2]))
+    np.testing.assert_allclose(both.diagonal(words), np.diag(both(words)))
+    vectors = ObjectSum(OnVectors(Linear()), OnVectors(Linear()))
+    rows = np.random.default_rng(0).normal(size=(4, 2))
+    np.testing.assert_allclose(vectors.features(rows) @ vectors.features(rows).T, vectors(rows))
+    with pytest.raises(ParameterTypeError, match="right must be an ObjectKernel"):
+        ObjectSum(Jaccard(), Linear())
 
 
 def test_vectors_and_functions():

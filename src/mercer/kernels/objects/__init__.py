@@ -1,6 +1,6 @@
 """Kernels on objects that are no vectors: fingerprints, sets, labels, rankings, strings, graphs."""
 
-from mercer.kernels.objects.adapters import ObjectFunction, OnVectors, PairFunction
+from mercer.kernels.objects.adapters import ObjectFunction, OnVectors, PairFunction, as_vectors
 from mercer.kernels.objects.base import ObjectKernel, as_objects, take_objects
 from mercer.kernels.objects.counts import CountKernel, Intersection, Jaccard, Spectrum
 from mercer.kernels.objects.edit import EditSimilarity
@@ -8,6 +8,7 @@ from mercer.kernels.objects.fingerprints import Tanimoto, TanimotoGaussian
 from mercer.kernels.objects.graphs import Graph, WeisfeilerLehman
 from mercer.kernels.objects.labels import Agreement, Kendall
 from mercer.kernels.objects.registry import as_object_kernel
+from mercer.kernels.objects.sums import ObjectSum
 from mercer.kernels.objects.wrappers import Centred, EmpiricalMap, FeatureGaussian, Normalised
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Normalised",
     "ObjectFunction",
     "ObjectKernel",
+    "ObjectSum",
     "OnVectors",
     "PairFunction",
     "Spectrum",
@@ -32,5 +34,6 @@ __all__ = [
     "WeisfeilerLehman",
     "as_object_kernel",
     "as_objects",
+    "as_vectors",
     "take_objects",
 ]
