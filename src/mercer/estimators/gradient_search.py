@@ -27,7 +27,7 @@ from mercer.kernels import Gaussian, Kernel
 __all__ = ["GradientSearchCV"]
 
 #: the estimators whose kernels are learned
-SEARCHED = (KernelQuantileRegressor, CostSensitiveClassifier, VectorValuedRegressor, FunctionalRegressor)
+LEARNERS = (KernelQuantileRegressor, CostSensitiveClassifier, VectorValuedRegressor, FunctionalRegressor)
 #: fewer rows than these (of each class half of them) make no parts that predict each other: nothing is searched
 FEWEST_SEARCHED = 20
 #: settings of the fits that are compared, where an estimator has them
@@ -168,8 +168,8 @@ class GradientSearchCV(BaseSearchCV):
         return list(self._base.get_params(deep=False))
 
     def _check_settings(self) -> None:
-        if type(self._base) not in SEARCHED:
-            allowed = "one of " + ", ".join(kind.__name__ for kind in SEARCHED)
+        if type(self._base) not in LEARNERS:
+            allowed = "one of " + ", ".join(kind.__name__ for kind in LEARNERS)
             hint = "Pipelines go around the search: make_pipeline(StandardScaler(), GradientSearchCV(...))."
             raise parameter_error(self, "estimator", self.estimator, allowed, hint)
         kernel = self._base.kernel
