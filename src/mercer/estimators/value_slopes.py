@@ -8,14 +8,14 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.exceptions import UnsupportedError
-from mercer.kernels import Constant, Kernel, Sum, parameter_slopes
+from mercer.kernels import Constant, Kernel, Sum, parameter_slopes, pull_back
 from mercer.linalg import LinearOperator
 from mercer.operator_valued import Indexed, NodeRepresenters
 from mercer.operator_valued.expansion import SeparableExpansion
 from mercer.operator_valued.representers import output_gram
 from mercer.problems import coefficient_slope
 
-__all__ = ["input_kernel_slope", "value_slopes"]
+__all__ = ["row_slopes", "value_slopes"]
 
 
 def value_slopes(model: Any) -> dict[str, np.ndarray]:
@@ -75,10 +75,18 @@ def _with_mean(kernel: Kernel, fitted: Kernel, X: np.ndarray, slope: np.ndarray)
     return slope
 
 
-def input_kernel_slope(model: Any) -> np.ndarray:
-    """Return ∂V/∂K of a fitted model, K = k_X at the rows of ``X_fit_``, shape (n, n)."""
-    _, _, coef, right = _parts(model)
-    return coefficient_slope(model.alpha_, coef, right)
+def row_slopes(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return ∂V/∂x_i of a fitted model for the rows that it was fitted to, shape (n, d).
+
+    Of equal rows with equal targets, which a fit merges, the first has the slope of all.
+    """
+    h, rows, coef, right = _parts(model)
+    slope = _with_mean(model.kernel_, h.kernel, rows, coefficient_slope(model.alpha_, coef, right))
+    slopes = pull_back(model.kernel_, rows, slope)
+    place = {row.tobytes(): index for index, row in reversed(list(enumerate(X)))}
+    found = np.zeros(X.shape)
+    np.add.at(found, [place[row.tobytes()] for row in rows], slopes)
+    return found
 
 
 def _parts(model: Any) -> tuple[SeparableExpansion, np.ndarray, np.ndarray, LinearOperator]:
