@@ -10,11 +10,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.estimators.value_slopes import row_slopes
 from mercer.exceptions import DataError
+from mercer.losses import as_loss
 from mercer.problems import AddedRows
 
 __all__ = ["NetworkTraining", "TensorRows", "features_of", "predicted_halves", "torch_library"]
@@ -23,7 +24,10 @@ __all__ = ["NetworkTraining", "TensorRows", "features_of", "predicted_halves", "
 HALF = AddedRows(0.03)
 #: relative duality gaps of the fits to batches, and of those that choose λ and judge a pass
 BATCH_TOL, JUDGED_TOL = 1e-5, 1e-4
-#: rows that choose λ and predict held-out rows; and rows that a network is asked for at once
+#: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
+#: would be far too large for features that do not tell anything yet, and then nothing could be learned
+BATCH_PRIOR = 0.1
+#: rows that predict held-out rows; and rows that a network is asked for at once
 HEAD_ROWS, ASKED_ROWS = 1000, 1000
 
 
@@ -140,28 +144,34 @@ class NetworkTraining:
         return features_of(self.network, self.rows, index)
 
     def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> None:
-        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network.
-
-        Training alternates with the choice of λ by the estimator, for the features after each pass.
-        """
+        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network."""
         weights = [weight for weight in self.network.parameters() if weight.requires_grad]
         optimiser = torch_library().optim.Adam(weights, lr=learning_rate)
-        model, state = self._judge()[0], None
+        model, state = self._of_batches(), None
         for _ in range(max_epochs):
             order = self.rng.permutation(self.train)
             batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
             batches = [batch for batch in batches if 2 * len(batch) >= min(batch_size, len(order))]
             self.values.append(float(np.mean([self._step(batch, model, optimiser) for batch in batches])))
-            model, loss = self._judge()
-            self.losses.append(loss)
+            self.losses.append(self._held_out_loss())
             if self.best == len(self.losses) - 1:
                 state = copy.deepcopy(self.network.state_dict())
             if len(self.losses) - 1 - self.best >= patience:
                 break
         self.network.load_state_dict(state)
 
-    def _judge(self) -> tuple[Any, float]:
-        """Return an estimator with λ, times rows, chosen for the features as they are, and the held-out loss."""
+    def _of_batches(self) -> Any:
+        """Return the estimator for batches, with numbers for all that it chooses; its ``alpha`` is λ times rows."""
+        model, y = clone(self.head), self.rows.targets
+        if isinstance(model.alpha, str):
+            loss = as_loss(model.loss)
+            numbers = not is_classifier(model) and loss.growth < 2
+            unit = float(np.mean(np.abs(y - np.median(y, axis=0)))) if numbers else 1.0
+            return model.set_params(alpha=BATCH_PRIOR / (unit or 1.0) ** (2 - loss.growth), tol=BATCH_TOL)
+        return model.set_params(alpha=model.alpha * len(self.rows), tol=BATCH_TOL)
+
+    def _held_out_loss(self) -> float:
+        """Return the loss of the rows that are held out, with the λ that the estimator chooses for the features."""
         Z, y, n = self.features(self.judges), self.rows.targets[self.judges], self.n_judges
         first = clone(self.head)
         if not isinstance(first.alpha, str):
@@ -169,9 +179,7 @@ class NetworkTraining:
         without = _fitted(first.set_params(tol=JUDGED_TOL), Z[:n], y[:n])
         weight = HALF.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
         with_them = _fitted(clone(first).set_params(alpha=HALF.alpha(without.alpha_)), Z, y, weight)
-        return clone(first).set_params(alpha=n * without.alpha_, tol=BATCH_TOL), float(
-            HALF.difference(with_them.objective_, without.objective_)
-        )
+        return float(HALF.difference(with_them.objective_, without.objective_))
 
     def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
         """Move the network by the slopes of one batch, and return the loss of its halves."""

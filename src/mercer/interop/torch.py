@@ -24,6 +24,9 @@ from mercer.kernels import Gaussian, as_kernel
 
 __all__ = ["DeepKernel"]
 
+#: rows below which there are no batches to speak of
+FEWEST_TRAINED = 10
+
 
 class DeepKernel(BaseEstimator):
     """A kernel k(φ(x), φ(z)) with a network φ, and the convex problem with this kernel, solved with a certificate.
@@ -34,10 +37,9 @@ class DeepKernel(BaseEstimator):
 
     has a slope in φ(x_i) by the envelope theorem, −λ Σ_j ⟨c_i, T c_j⟩ ∂₁k(φ(x_i), φ(x_j)) of each value, whatever its
     loss; PyTorch carries it on to the weights, by Adam. So the network learns what a kernel machine that has not seen a
-    row needs to predict it, not to fit the rows itself. After each pass the estimator chooses λ anew, unless it is
-    given. Training ends when the loss of rows that are held out does not fall any more; the best network is taken, and
-    the estimator is fitted to what it makes of all rows, to its ``tol``. So all that it has is there: every quantile,
-    cost or output, functions that do not cross, a duality gap.
+    row needs to predict it, not to fit the rows itself. Training ends when the loss of rows that are held out does not
+    fall any more; the best network is taken, and the estimator is fitted to what it makes of all rows, to its ``tol``.
+    So all that it has is there: every quantile, cost or output, functions that do not cross, a duality gap.
 
     Parameters
     ----------
@@ -83,6 +85,10 @@ class DeepKernel(BaseEstimator):
 
     Notes
     -----
+    While the network learns, λ times rows is 0.1 (over the deviation of y for losses that grow linearly), unless it is
+    given: what is chosen for features that do not tell anything yet would be far too large. Afterwards the estimator
+    chooses it.
+
     mercer.save refuses the network, which is code: save ``module_.state_dict()`` by PyTorch and ``estimator_`` by
     mercer.
 
@@ -157,6 +163,11 @@ class DeepKernel(BaseEstimator):
         torch = torch_library()
         self._check_settings(torch)
         rows, batch_size = self._rows(torch, X, y)
+        if len(rows) < FEWEST_TRAINED:
+            raise DataError(
+                f"DeepKernel: n_samples = {len(rows)}; halves of batches and held-out rows are asked for, "
+                f"which takes {FEWEST_TRAINED} rows at least."
+            )
         rng = check_random_state(self.random_state)
         torch.manual_seed(rng.randint(2**31 - 1))
         order = rng.permutation(len(rows))
@@ -204,7 +215,7 @@ class DeepKernel(BaseEstimator):
 
     # -- prediction --------------------------------------------------------------------------------------------
 
-    def transform(self, X):
+    def features(self, X):
         """Return the features that the network makes of rows, shape (n_samples, p)."""
         torch = torch_library()
         check_is_fitted(self)
@@ -221,7 +232,7 @@ class DeepKernel(BaseEstimator):
 
     def score(self, X, y, **keywords):
         """Return the score of the estimator."""
-        return self.estimator_.score(self.transform(X), y, **keywords)
+        return self.estimator_.score(self.features(X), y, **keywords)
 
 
 def _handed_on(name: str) -> Any:
@@ -232,7 +243,7 @@ def _handed_on(name: str) -> Any:
 
     def method(self, X, *arguments, **keywords):
         check_is_fitted(self)
-        return getattr(self.estimator_, name)(self.transform(X), *arguments, **keywords)
+        return getattr(self.estimator_, name)(self.features(X), *arguments, **keywords)
 
     method.__name__, method.__doc__ = name, f"Return what the estimator's ``{name}`` says of the features of X."
     return available_if(offered)(method)
