@@ -116,7 +116,7 @@ def test_it_learns_what_the_kernel_on_raw_inputs_does_not():
 
     new = RNG.normal(size=(300, 1, 6)).astype(np.float32)
     module = nn.Sequential(nn.Flatten(), nn.Linear(6, 1))
-    model = small(max_epochs=15, learning_rate=0.02, patience=15).set_params(module=module).fit(X, bent(X))
+    model = small(max_epochs=25, learning_rate=0.03, patience=25).set_params(module=module).fit(X, bent(X))
     history = model.history_
     assert history["held_out_loss"][model.best_epoch_] == history["held_out_loss"].min()
     assert history["held_out_loss"].min() < 0.7 * history["held_out_loss"][0]
