@@ -24,7 +24,7 @@ def test_snippet_runs(code, tmp_path, monkeypatch):
         pytest.importorskip("skfda")
     if "import dask" in code:
         pytest.importorskip("distributed")
-    for library in ("skpro", "jax"):
+    for library in ("skpro", "jax", "torch"):
         if f"import {library}" in code:
             pytest.importorskip(library)
     exec(compile(code, "snippet", "exec"), {"__name__": "__snippet__"})

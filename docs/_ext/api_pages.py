@@ -16,7 +16,13 @@ import mercer
 #: packages that are no library: their front doors are commands and pages
 LEFT_OUT = {"mercer.cli"}
 #: modules beside the packages that users meet
-MODULES = ["mercer.exceptions", "mercer.interop.dask", "mercer.interop.parquet", "mercer.interop.skfda"]
+MODULES = [
+    "mercer.exceptions",
+    "mercer.interop.dask",
+    "mercer.interop.parquet",
+    "mercer.interop.skfda",
+    "mercer.interop.torch",
+]
 
 
 def public_packages() -> list[str]:

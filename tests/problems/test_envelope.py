@@ -5,9 +5,9 @@ import pytest
 
 from mercer.kernels import Gaussian
 from mercer.linalg import Dense, Kronecker
-from mercer.losses import CostSensitiveHinge, EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
+from mercer.losses import LOSSES, Huber, as_loss
 from mercer.measures import Measure
-from mercer.problems import DualProblem, kernel_slope
+from mercer.problems import AddedRows, DualProblem, kernel_slope
 from mercer.solvers import select
 
 RNG = np.random.default_rng(0)
@@ -18,7 +18,6 @@ Y = np.sign(RNG.normal(size=(9, 1))) * np.ones((1, 3))
 WEIGHT = RNG.uniform(0.5, 2.0, size=9)
 STEP = RNG.normal(size=(9, 9))
 STEP = STEP @ STEP.T / 9
-LOSSES = [Square(), Huber(0.3), EpsilonRidge(0.2), EpsilonInsensitive(0.3), Pinball(), CostSensitiveHinge()]
 
 
 def solved(matrix, loss, intercept):
@@ -28,8 +27,9 @@ def solved(matrix, loss, intercept):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
-def test_it_is_the_slope_of_the_optimal_value(loss, intercept):
+@pytest.mark.parametrize("name", LOSSES)
+def test_it_is_the_slope_of_the_optimal_value(name, intercept):
+    loss = as_loss(name)
     problem, result = solved(K, loss, intercept)
     slope = kernel_slope(problem, result.coef, Dense(T))
     ends = [solved(K + h * STEP, loss, intercept)[1].objective for h in (1e-4, -1e-4)]
@@ -48,3 +48,27 @@ def test_at_other_arrays_it_is_the_slope_of_the_dual_value():
 
     numeric = (dual(1e-3) - dual(-1e-3)) / 2e-3
     assert np.sum(kernel_slope(problem, A, Dense(T)) * STEP) == pytest.approx(numeric, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pinball", "huber", "hinge"])
+def test_the_difference_of_values_is_between_two_losses_of_added_rows(name):
+    """R'(h_ε) ≤ (V_ε − V_0)/ε ≤ R'(h_0), and the limit is the latter."""
+    loss, added = as_loss(name), np.arange(9) >= 6
+
+    def fit(rows, weight, alpha):
+        gram = Kronecker(Dense(K[np.ix_(rows, rows)]), Dense(T))
+        problem = DualProblem(gram, loss, Y[rows], MU, alpha, weight, True)
+        result = select(problem, tol=1e-11).solve(problem)
+        coef = problem.primal_coef(result.coef)
+        H = K[np.ix_(added, rows)] @ coef @ T + result.intercept
+        return result.objective, float(WEIGHT[added] @ loss.value(Y[added], H, MU) / WEIGHT[added].sum())
+
+    value, held_out = fit(~added, WEIGHT[~added], 0.1)
+    bounds = []
+    for share in (0.3, 1e-3):
+        rows = AddedRows(share)
+        with_them, seen = fit(added | True, rows.weights(WEIGHT, added), rows.alpha(0.1))
+        bounds.append(rows.difference(with_them, value))
+        assert seen - 1e-6 <= bounds[-1] <= held_out + 1e-6
+    assert bounds[0] < bounds[1]
+    assert bounds[1] == pytest.approx(held_out, rel=1e-2)

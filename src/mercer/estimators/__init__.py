@@ -10,6 +10,7 @@ from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.estimators.functional_quantile import FunctionalQuantileRegressor
+from mercer.estimators.gradient_search import GradientSearchCV
 from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.kernel_autoencoder import KernelAutoencoder
 from mercer.estimators.learned_matrix import LearnedMatrix
@@ -21,6 +22,7 @@ from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.quantile_cv import KernelQuantileRegressorCV
 from mercer.estimators.semi_supervised import SemiSupervisedRegressor
 from mercer.estimators.simplex import SimplexClassifier
+from mercer.estimators.value_slopes import value_slopes
 from mercer.estimators.vector_field import VectorFieldRegressor
 from mercer.estimators.vector_valued import VectorValuedRegressor
 
@@ -35,6 +37,7 @@ __all__ = [
     "FunctionalQuantileRegressor",
     "FunctionalRegressor",
     "FunctionalRegressorCV",
+    "GradientSearchCV",
     "InputOutputKernelRegressor",
     "KernelAutoencoder",
     "KernelQuantileRegressor",
@@ -49,4 +52,5 @@ __all__ = [
     "VectorAutoRegressor",
     "VectorFieldRegressor",
     "VectorValuedRegressor",
+    "value_slopes",
 ]

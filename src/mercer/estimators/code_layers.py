@@ -11,29 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels import Kernel, Radial
+from mercer.kernels import pull_back
 
-__all__ = ["CodeLayers", "pull_back"]
-
-
-def pull_back(kernel: Kernel, U: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return the gradient in the rows of U of a value with the symmetric slope ∂V/∂K in K = k(U, U), shape (n, p).
-
-    It is 2 Σ_j slope_ij ∂₁k(u_i, u_j), for radial kernels by two products with n × n matrices.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian
-    >>> U = np.array([[0.0], [1.0]])
-    >>> pull_back(Gaussian(1.0), U, np.array([[0.0, 0.5], [0.5, 0.0]])).round(4)  # V = k(u_0, u_1)
-    array([[ 0.7358],
-           [-0.7358]])
-    """
-    if not isinstance(kernel, Radial):
-        gradients: np.ndarray = kernel.gradient(U)
-        return 2 * np.einsum("ij,ijd->id", slope, gradients)
-    bent = slope * kernel.profile(kernel.squared_distances(U), 1)
-    return 4 * (bent.sum(axis=1)[:, None] * U - bent @ U) * kernel.weights(U) ** 2
+__all__ = ["CodeLayers"]
 
 
 @dataclass(frozen=True, eq=False)

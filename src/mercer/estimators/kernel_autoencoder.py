@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer._params import check_number
 from mercer.backend import require_numpy
 from mercer.estimators.certified import is_pairwise
-from mercer.estimators.code_layers import CodeLayers, pull_back
+from mercer.estimators.code_layers import CodeLayers
 from mercer.estimators.gram_outputs import GramOutputs
 from mercer.estimators.infinite_task import as_generator
 from mercer.estimators.interruption import interruptible
@@ -27,7 +27,7 @@ from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
 from mercer.estimators.validation import _own_errors, check_gram, validate_inputs, validate_rows
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
-from mercer.kernels import Gaussian, Precomputed, as_kernel
+from mercer.kernels import Gaussian, Precomputed, as_kernel, pull_back
 from mercer.linalg import Dense, pivoted_factor
 from mercer.losses import Loss, Square, as_loss
 from mercer.magnitudes import check_alpha

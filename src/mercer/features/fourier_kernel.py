@@ -12,6 +12,7 @@ import numpy as np
 from mercer.backend import as_like, holds, is_numpy, namespace
 from mercer.exceptions import DataError
 from mercer.features.feature_map import DifferentiableFeatures
+from mercer.kernels import parameter_slopes
 from mercer.kernels.base import Kernel, as_points
 from mercer.linalg.memory import PAIR_BLOCK
 
@@ -118,6 +119,16 @@ class FourierKernel(DifferentiableFeatures):
                 raise DataError(f"{self!r}: X must be > −skew in the columns of which logarithms are taken.")
             X = xp.where(mask, xp.log(xp.where(mask, shifted, xp.ones_like(shifted))), X)
         return X - as_like(self.centre, X)
+
+
+@parameter_slopes.register
+def _of_waves(kernel: FourierKernel, X: np.ndarray, slope: np.ndarray) -> dict[str, np.ndarray]:
+    """Those of the frequencies: the phase p_ij of wave j at row i has −2 Σ_l slope_il sin(p_ij − p_lj)·mass/D."""
+    features, half = kernel.features(X), kernel.frequencies.shape[1]
+    cosines, sines = features[:, :half], features[:, half:]  # with √(mass/D)
+    phases = -2 * (sines * (slope @ cosines) - cosines * (slope @ sines))
+    mass = np.sum(features * (slope @ features)) / kernel.mass
+    return {"frequencies": kernel._coordinates(as_points(kernel, X)).T @ phases, "mass": np.asarray(mass)}
 
 
 def write_waves(u: np.ndarray, frequencies: np.ndarray, scale: float, out: np.ndarray) -> None:

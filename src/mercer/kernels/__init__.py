@@ -16,6 +16,7 @@ from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.projected import Projected
 from mercer.kernels.radial import Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.registry import as_kernel
+from mercer.kernels.slopes import parameter_slopes, pull_back
 from mercer.kernels.stationary import Laplacian, Periodic
 
 __all__ = [
@@ -50,5 +51,7 @@ __all__ = [
     "as_kernel",
     "column_scales",
     "median_distance",
+    "parameter_slopes",
     "penalised_kernel",
+    "pull_back",
 ]

@@ -11,7 +11,7 @@ import scipy.sparse
 from mercer._params import check_number
 from mercer.backend import as_like, to_numpy
 from mercer.exceptions import DataError, parameter_error
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, parameter_slopes
 from mercer.operator_valued.components import check_output_matrix
 
 __all__ = ["Indexed", "graph_matrix", "low_rank_matrix", "task_similarities"]
@@ -66,6 +66,15 @@ class Indexed(Kernel):
 
     def restrict(self, columns):
         raise parameter_error(self, "columns", columns, "left out", "Indices have one column.")
+
+
+@parameter_slopes.register
+def _of_indexed(kernel: Indexed, X: np.ndarray, slope: np.ndarray) -> dict[str, np.ndarray]:
+    """∂V/∂Γ_ab, entries taken as independent."""
+    p, index = len(kernel.output_matrix), kernel._index(X)
+    found = np.zeros((p, p))
+    np.add.at(found, np.ix_(index, index), slope)
+    return {"output_matrix": found}
 
 
 def graph_matrix(adjacency: Any, *, ridge: float = 0.0, n_outputs: int | None = None) -> np.ndarray:

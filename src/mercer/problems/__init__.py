@@ -4,7 +4,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.curve_loss import CurveLoss
 from mercer.problems.curve_problem import curve_problem
 from mercer.problems.dual import DualProblem
-from mercer.problems.envelope import kernel_slope
+from mercer.problems.envelope import AddedRows, coefficient_slope, kernel_slope
 from mercer.problems.feature_problem import FeatureProblem, FeatureView
 from mercer.problems.intercept import Intercept
 from mercer.problems.left_out import left_out
@@ -17,6 +17,7 @@ from mercer.problems.row_blocks import Block, LocalBlocks, Reading, RowBlocks, S
 from mercer.problems.screening import certainly_inside, without_rows
 
 __all__ = [
+    "AddedRows",
     "Block",
     "Certificate",
     "CurveLoss",
@@ -34,6 +35,7 @@ __all__ = [
     "SlopedIntercept",
     "StoredBlocks",
     "certainly_inside",
+    "coefficient_slope",
     "curve_problem",
     "kernel_slope",
     "left_out",

@@ -1,0 +1,223 @@
+"""A network that learns by slopes of certified values in its features: batches, held-out rows, the best pass."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.estimators.value_slopes import row_slopes
+from mercer.exceptions import DataError
+from mercer.losses import as_loss
+from mercer.problems import AddedRows
+
+__all__ = ["NetworkTraining", "TensorRows", "features_of", "predicted_halves", "torch_library"]
+
+#: weight of the half of a batch that is predicted from the other one; held-out rows have it, too
+HALF = AddedRows(0.03)
+#: relative duality gaps of the fits to batches, and of those that choose λ and judge a pass
+BATCH_TOL, JUDGED_TOL = 1e-5, 1e-4
+#: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
+#: would be far too large for features that do not tell anything yet, and then nothing could be learned
+BATCH_PRIOR = 0.1
+#: rows that predict held-out rows; and rows that a network is asked for at once
+HEAD_ROWS, ASKED_ROWS = 1000, 1000
+
+
+def torch_library() -> ModuleType:
+    """Return PyTorch, or say which extra brings it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError('mercer.interop.torch needs PyTorch: pip install "mercer[torch]"') from error
+    return torch
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRows:
+    """Rows as tensors on a device, and their targets.
+
+    Parameters
+    ----------
+    take : callable
+        Returns the inputs of some rows.
+    targets : array of shape (n, ...) or None
+        Of all rows.
+    n_rows : int
+        n.
+    device : torch.device
+        Where inputs go.
+    """
+
+    take: Callable[[np.ndarray], Any]
+    targets: Any
+    n_rows: int
+    device: Any
+
+    @classmethod
+    def of_arrays(cls, X: np.ndarray, y: Any, device: Any) -> TensorRows:
+        """Return the rows of arrays."""
+        torch = torch_library()
+        return cls(lambda rows: torch.from_numpy(np.ascontiguousarray(X[rows])), y, len(X), device)
+
+    @classmethod
+    def of_dataset(cls, dataset: Any, collate: Callable[[list[Any]], Any], device: Any) -> TensorRows:
+        """Return the rows of a dataset of pairs; targets are read at once."""
+        blocks = np.array_split(np.arange(len(dataset)), -(-len(dataset) // ASKED_ROWS))
+        pairs = [collate([dataset[int(row)] for row in block]) for block in blocks]
+        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+            raise DataError("DeepKernel: a DataLoader has to bring pairs of inputs and targets.")
+        targets = np.concatenate([np.asarray(target) for _, target in pairs])
+        return cls(lambda rows: collate([dataset[int(row)] for row in rows])[0], targets, len(dataset), device)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def inputs(self, rows: np.ndarray) -> Any:
+        """Return the inputs of some rows, as the network takes them."""
+        return self.take(rows).to(self.device)
+
+
+def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray:
+    """Return what a network that learns nothing makes of some rows, shape (n, p)."""
+    network.eval()
+    blocks = np.array_split(index, max(1, -(-len(index) // ASKED_ROWS)))
+    with torch_library().no_grad():
+        found = [network(rows.inputs(block)).detach().cpu().numpy() for block in blocks]
+    Z = np.concatenate(found).astype(float)
+    if Z.ndim != 2 or not np.all(np.isfinite(Z)):
+        raise DataError(
+            f"DeepKernel: the module must make finite features of shape (n, p); their shape is {Z.shape}. nn.Flatten() "
+            "at its end makes vectors of maps; a smaller learning_rate keeps numbers finite."
+        )
+    return Z
+
+
+class NetworkTraining:
+    """Trains a network so that halves of batches are predicted from each other, by a kernel on its features.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        Is changed.
+    rows : TensorRows
+        All rows.
+    head : estimator
+        With the kernel on features; λ "auto", or a number for all rows.
+    train, held_out : arrays of int
+        Rows to learn from, and rows that tell when to stop.
+    rng : RandomState
+        For the order of rows.
+    """
+
+    def __init__(
+        self, network: Any, rows: TensorRows, head: Any, train: np.ndarray, held_out: np.ndarray, rng: Any
+    ) -> None:
+        self.network, self.rows, self.train, self.held_out, self.rng = network, rows, train, held_out, rng
+        self.judges = np.concatenate([train[:HEAD_ROWS], held_out])
+        self.n_judges = len(self.judges) - len(held_out)
+        Z = self.features(self.judges[: self.n_judges])
+        settings = {"approximation": None, "verbose": 0, "warm_start": False, "kernel": head.kernel.adapt(Z)}
+        self.head = clone(head).set_params(**settings)
+        self.values: list[float] = []
+        self.losses: list[float] = []
+
+    @property
+    def best(self) -> int:
+        """The pass with the least held-out loss."""
+        return int(np.argmin(self.losses))
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        """What is minimised, and the held-out loss, after each pass."""
+        return {"value": np.array(self.values), "held_out_loss": np.array(self.losses)}
+
+    def features(self, index: np.ndarray) -> np.ndarray:
+        """Return the features of some rows."""
+        return features_of(self.network, self.rows, index)
+
+    def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> None:
+        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network."""
+        weights = [weight for weight in self.network.parameters() if weight.requires_grad]
+        optimiser = torch_library().optim.Adam(weights, lr=learning_rate)
+        model, state = self._of_batches(), None
+        for _ in range(max_epochs):
+            order = self.rng.permutation(self.train)
+            batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+            batches = [batch for batch in batches if 2 * len(batch) >= min(batch_size, len(order))]
+            self.values.append(float(np.mean([self._step(batch, model, optimiser) for batch in batches])))
+            self.losses.append(self._held_out_loss())
+            if self.best == len(self.losses) - 1:
+                state = copy.deepcopy(self.network.state_dict())
+            if len(self.losses) - 1 - self.best >= patience:
+                break
+        self.network.load_state_dict(state)
+
+    def _of_batches(self) -> Any:
+        """Return the estimator for batches, with numbers for all that it chooses; its ``alpha`` is λ times rows."""
+        model, y = clone(self.head), self.rows.targets
+        if isinstance(model.alpha, str):
+            loss = as_loss(model.loss)
+            numbers = not is_classifier(model) and loss.growth < 2
+            unit = float(np.mean(np.abs(y - np.median(y, axis=0)))) if numbers else 1.0
+            return model.set_params(alpha=BATCH_PRIOR / (unit or 1.0) ** (2 - loss.growth), tol=BATCH_TOL)
+        return model.set_params(alpha=model.alpha * len(self.rows), tol=BATCH_TOL)
+
+    def _held_out_loss(self) -> float:
+        """Return the loss of the rows that are held out, with the λ that the estimator chooses for the features."""
+        Z, y, n = self.features(self.judges), self.rows.targets[self.judges], self.n_judges
+        first = clone(self.head)
+        if not isinstance(first.alpha, str):
+            first.set_params(alpha=first.alpha * len(self.rows) / n)
+        without = _fitted(first.set_params(tol=JUDGED_TOL), Z[:n], y[:n])
+        weight = HALF.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
+        with_them = _fitted(clone(first).set_params(alpha=HALF.alpha(without.alpha_)), Z, y, weight)
+        return float(HALF.difference(with_them.objective_, without.objective_))
+
+    def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
+        """Move the network by the slopes of one batch, and return the loss of its halves."""
+        self.network.train()
+        features = self.network(self.rows.inputs(batch))
+        Z = features.detach().cpu().numpy().astype(float)
+        value, slopes = predicted_halves(model, Z, self.rows.targets[batch])
+        optimiser.zero_grad()
+        features.backward(torch_library().as_tensor(slopes, dtype=features.dtype, device=features.device))
+        optimiser.step()
+        return value
+
+
+def predicted_halves(model: Any, Z: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the mean loss of both halves of rows that are predicted from each other, and its slope in Z.
+
+    Parameters
+    ----------
+    model : estimator
+        With numbers for kernel and ``alpha``, which is λ times rows.
+    Z, y : arrays of shape (n, p) and (n, ...)
+        Features and targets.
+    """
+    n, value, slopes = len(Z), 0.0, np.zeros(Z.shape)
+    halves = np.array_split(np.arange(n), 2)
+    for train, other in (halves, halves[::-1]):
+        both = np.concatenate([train, other])
+        alpha, weight = model.alpha / len(train), HALF.weights(np.ones(n), np.arange(n) >= len(train))
+        without = _fitted(clone(model).set_params(alpha=alpha), Z[train], y[train])
+        with_them = _fitted(clone(model).set_params(alpha=HALF.alpha(alpha)), Z[both], y[both], weight)
+        value += HALF.difference(with_them.objective_, without.objective_) / 2
+        before = np.zeros(Z.shape)
+        before[: len(train)] = row_slopes(without, Z[train])
+        slopes[both] += HALF.difference(row_slopes(with_them, Z[both]), before) / 2
+    return value, slopes
+
+
+def _fitted(model: Any, Z: np.ndarray, y: np.ndarray, weight: Any = None) -> Any:
+    with warnings.catch_warnings():  # a gap that is not quite reached is of no concern here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(Z, y, weight)

@@ -1,0 +1,197 @@
+"""Kernels on networks: without PyTorch an error that names the extra, with it slopes, training, and what comes out."""
+
+import doctest
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer
+from mercer import CostSensitiveClassifier, KernelQuantileRegressor, LevelSetDetector, VectorValuedRegressor
+from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
+from mercer.interop.torch import DeepKernel
+from mercer.kernels import Gaussian
+from mercer.measures import Points
+
+BLOCKED = """
+import sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Block())
+from mercer.interop.torch import DeepKernel
+try:
+    DeepKernel(None).fit([[1.0], [2.0]], [1.0, 2.0])
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_torch_the_error_names_the_extra():
+    done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True)
+    assert 'pip install "mercer[torch]"' in done.stdout
+
+
+def test_nothing_imports_it():
+    code = "import sys, mercer, mercer.interop.torch; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+torch = pytest.importorskip("torch", reason='mercer.interop.torch trains with PyTorch: pip install "mercer[torch]"')
+nn = torch.nn
+
+RNG = np.random.default_rng(0)
+N = 160
+X = RNG.normal(size=(N, 1, 6)).astype(np.float32)  # short series, of which the energy matters
+ENERGY = np.sqrt(np.sum(X[:, 0] ** 2, axis=1)).astype(float)
+Y = ENERGY + 0.1 * RNG.normal(size=N)
+FEW = Points([0.2, 0.5, 0.8])
+QUANTILES = KernelQuantileRegressor(measure=FEW)
+
+
+def network(width=2):
+    torch.manual_seed(0)
+    layers = [nn.Flatten(), nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, width)]
+    return nn.Sequential(*layers, nn.BatchNorm1d(width, affine=False))
+
+
+def small(**settings):
+    return DeepKernel(network(), **({"estimator": QUANTILES, "batch_size": 64, "max_epochs": 2} | settings))
+
+
+def test_the_examples_run():
+    module = sys.modules["mercer.interop.torch"]
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+@parametrize_with_checks([DeepKernel(nn.LazyLinear(20), estimator=VectorValuedRegressor(), max_epochs=1)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("model", "targets"),
+    [
+        (KernelQuantileRegressor(Gaussian(0.3), output_kernel=Gaussian(3.0), measure=FEW), Y),
+        (CostSensitiveClassifier(Gaussian(0.3), output_kernel=Gaussian(3.0), measure=FEW), ENERGY > 2.4),
+        (VectorValuedRegressor(Gaussian(0.3)), np.stack([Y, Y**2], axis=1)),
+    ],
+    ids=["quantiles", "costs", "vectors"],
+)
+def test_slopes_in_features(model, targets):
+    from mercer.interop.network_training import predicted_halves
+
+    Z, targets, step = RNG.normal(size=(24, 2)), targets[:24], 1e-3
+    model = clone(model).set_params(alpha=0.2, tol=1e-9)
+    slopes = predicted_halves(model, Z, targets)[1]
+    for place in ((0, 0), (7, 1), (12, 1), (23, 0)):
+        ends = []
+        for sign in (1, -1):
+            moved = Z.copy()
+            moved[place] += sign * step
+            ends.append(predicted_halves(model, moved, targets)[0])
+        assert slopes[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=3e-3 * np.max(np.abs(slopes)))
+
+
+def test_equal_rows_share_a_slope():
+    from mercer.estimators.value_slopes import row_slopes
+
+    Z = RNG.normal(size=(12, 2))
+    model = VectorValuedRegressor(Gaussian(0.3), alpha=0.01)
+    twice = row_slopes(clone(model).fit(np.tile(Z, (2, 1)), np.tile(Y[:12], 2)), np.tile(Z, (2, 1)))
+    once = row_slopes(clone(model).fit(Z, Y[:12]), Z)
+    np.testing.assert_allclose(twice[:12] + twice[12:], once, atol=1e-6)
+
+
+def test_it_learns_what_the_kernel_on_raw_inputs_does_not():
+    def bent(series):
+        return np.tanh(2 * series[:, 0].astype(float) @ np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
+
+    new = RNG.normal(size=(300, 1, 6)).astype(np.float32)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(6, 1))
+    model = small(max_epochs=25, learning_rate=0.03, patience=25).set_params(module=module).fit(X, bent(X))
+    history = model.history_
+    assert history["held_out_loss"][model.best_epoch_] == history["held_out_loss"].min()
+    assert history["held_out_loss"].min() < 0.7 * history["held_out_loss"][0]
+    raw = clone(QUANTILES).set_params(stages="joint").fit(X[:, 0].astype(float), bent(X))
+    assert model.score(new, bent(new)) > raw.score(new[:, 0].astype(float), bent(new)) + 0.1
+    assert model.estimator_.relative_gap_ <= model.estimator_.tol
+    quantiles = model.predict_quantile(new, np.arange(1, 10) / 10)
+    assert np.all(np.diff(quantiles, axis=1) >= 0)
+    assert model.features(new).shape == (300, 1)
+    assert set(model.held_out_) < set(range(N))
+
+
+def test_the_network_that_is_given_stays_and_seeds_repeat():
+    model = small()
+    before = [weight.clone() for weight in model.module.parameters()]
+    first = model.fit(X, Y).predict(X)
+    assert all(torch.equal(*pair) for pair in zip(before, model.module.parameters(), strict=True))
+    np.testing.assert_array_equal(clone(model).fit(X, Y).predict(X), first)
+    assert not torch.equal(before[0], next(model.module_.parameters()))
+
+
+def test_layers_that_are_not_to_be_trained_are_not():
+    module = network()
+    module[1].requires_grad_(False)
+    model = small().set_params(module=module).fit(X, Y)
+    assert torch.equal(module[1].weight, model.module_[1].weight)
+    assert not torch.equal(module[3].weight, model.module_[3].weight)
+
+
+def test_a_loader_is_the_same_as_its_arrays():
+    data = torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
+    loader = torch.utils.data.DataLoader(data, batch_size=64, shuffle=True)
+    by_loader, by_arrays = small().fit(loader), small().fit(X, Y)
+    np.testing.assert_allclose(by_loader.predict(X), by_arrays.predict(X))
+    np.testing.assert_allclose(by_loader.predict(torch.from_numpy(X)), by_arrays.predict(X))
+    with pytest.raises(DataError, match="leave y out"):
+        small().fit(loader, Y)
+
+
+def test_classifiers_and_regressors_are_what_their_estimator_is():
+    costs = small(estimator=CostSensitiveClassifier(measure=FEW))
+    assert is_classifier(costs)
+    assert is_regressor(small())
+    labels = np.where(ENERGY > 2.4, "loud", "quiet")
+    costs.fit(X, labels)
+    assert set(costs.predict(X)) <= set(costs.classes_) == {"loud", "quiet"}
+    assert costs.predict_proba(X).shape == (N, 2)
+    assert not hasattr(small(), "predict_proba")
+
+
+def test_a_given_lambda_is_that_of_all_rows():
+    model = small(estimator=clone(QUANTILES).set_params(alpha=0.02)).fit(X, Y)
+    assert model.estimator_.alpha_ == 0.02
+
+
+def test_files_refuse_a_network_and_say_so(tmp_path):
+    model = small(max_epochs=1).fit(X, Y)
+    with pytest.raises(UnsupportedError, match=r"module.*"):
+        mercer.save(model, tmp_path / "model.mercer")
+    mercer.save(model.estimator_, tmp_path / "head.mercer")
+    again = mercer.load(tmp_path / "head.mercer")
+    np.testing.assert_array_equal(again.predict(model.features(X)), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"estimator": LevelSetDetector()}, "one of KernelQuantileRegressor"),
+        ({"max_epochs": 0}, "max_epochs"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"module": nn.Conv1d(1, 2, 3)}, "shape"),
+        ({"module": "network"}, r"torch\.nn\.Module"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises((ParameterError, ParameterTypeError, DataError), match=message):
+        small().set_params(**settings).fit(X, Y)
