@@ -379,7 +379,7 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         self.n_iter_, self.status_, self.solver_ = result.n_iter, result.status, result.solver
         self._keep_support(X, keep, sample, coef, parts_of(bound))
         self._keep_candidates(objects)
-        self._compare_with(taken, sample, loss, chosen.alpha)
+        self._compare_with(taken, sample, loss, chosen.alpha, chosen.alpha)
         return self
 
     def _read_outputs(self, y, n: int, keep: np.ndarray) -> tuple[Any, ObjectSpace, GramOutputs]:
