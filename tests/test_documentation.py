@@ -25,7 +25,7 @@ def test_snippet_runs(code, tmp_path, monkeypatch):
     if "import dask" in code:
         pytest.importorskip("distributed")
     for library in ("skpro", "jax", "torch"):
-        if f"import {library}" in code:
+        if re.search(rf"(import|from) {library}\b", code):
             pytest.importorskip(library)
     exec(compile(code, "snippet", "exec"), {"__name__": "__snippet__"})
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 
 api_pages = importlib.import_module("api_pages")
 outside_links = importlib.import_module("outside_links")
-pictures = importlib.import_module("pictures")
+opening_pictures = importlib.import_module("opening_pictures")
 
 PAGES = sorted(DOCS.glob("*.md"))
 TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
@@ -87,7 +87,7 @@ def test_page_of_a_problem_opens_with_a_picture_and_ends_with_a_formula(name):
 
 
 def test_pictures_are_drawn_by_examples():
-    for name, example in pictures.PICTURES.items():
+    for name, example in opening_pictures.PICTURES.items():
         assert (DOCS / "images" / f"{name}.png").is_file()
         assert (ROOT / "examples" / f"{example}.py").is_file()
 

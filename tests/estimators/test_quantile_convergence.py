@@ -90,6 +90,7 @@ def test_every_solver_name_is_tested():
         "closed_form",
         "factored_admm",
         "preconditioned_cg",
+        "safe_screening",
         "subspace_newton",
     }
 

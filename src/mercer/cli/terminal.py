@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from importlib.util import find_spec
 
 from mercer.exceptions import MercerError
 
@@ -40,8 +39,14 @@ def table_of(rows: Iterable[tuple[str, str]]) -> None:
 
 
 def watched() -> bool:
-    """Return whether somebody looks at standard error, and rich or tqdm can draw bars of long fits there."""
-    return sys.stderr.isatty() and any(find_spec(name) is not None for name in ("rich", "tqdm"))
+    """Return whether somebody looks at standard error, and rich, which comes with the command, can draw bars there."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def names_of(text: str) -> list[str]:

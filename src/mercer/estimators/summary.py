@@ -105,7 +105,8 @@ def relevant_columns(model: Any, names: Sequence[str] | None = None) -> list[tup
 
 def _inner(model: Any) -> Any:
     """Return the first of the models that a model is made of, or itself."""
-    parts = getattr(model, "estimators_", None) or [getattr(model, "estimator_", getattr(model, "regressor_", model))]
+    inner = (getattr(model, name, None) for name in ("estimator_", "regressor_", "best_estimator_"))
+    parts = getattr(model, "estimators_", None) or [part for part in inner if part is not None] or [model]
     first = next(iter(parts))
     return first if first is model else _inner(first)
 
