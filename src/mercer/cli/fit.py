@@ -12,7 +12,8 @@ from mercer.cli.kinds.base import Kind, add_common
 from mercer.cli.outputs import check_output, check_page
 from mercer.cli.report import leave_report
 from mercer.cli.tables import columns_of_text, doubts, read_table, without_holes
-from mercer.cli.terminal import complain, say, watched
+from mercer.cli.terminal import complain, say
+from mercer.interop.progress_bars import watched
 from mercer.io import save
 from mercer.linalg.memory import in_words
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from importlib.util import find_spec
 
 from mercer.exceptions import MercerError
 
-__all__ = ["CommandError", "complain", "names_of", "numbers_of", "printable", "say", "table_of", "watched"]
+__all__ = ["CommandError", "complain", "names_of", "numbers_of", "printable", "say", "table_of"]
 
 
 class CommandError(MercerError):
@@ -37,11 +36,6 @@ def table_of(rows: Iterable[tuple[str, str]]) -> None:
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         say(f"  {name:<{width}}  {printable(value)}")
-
-
-def watched() -> bool:
-    """Return whether somebody looks at standard error, and rich or tqdm can draw bars of long fits there."""
-    return sys.stderr.isatty() and any(find_spec(name) is not None for name in ("rich", "tqdm"))
 
 
 def names_of(text: str) -> list[str]:
