@@ -227,6 +227,10 @@ def test_columns_of_labels_and_strings(folder, capsys):
     run("fit structured films.csv --target word --features area,town --out words.mercer")
     run("predict words.mercer films.csv -o out.csv")
     assert np.mean(pd.read_csv("out.csv")["word"] == films()["word"]) > 0.8
+    films().assign(word=np.where(films()["area"] > 70, "B", "O")).to_csv("short.csv", index=False)
+    run("fit structured short.csv --target word --features area,town --out short.mercer")  # shorter than substrings
+    run("predict short.mercer short.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv")["word"] == pd.read_csv("short.csv")["word"]) > 0.9
     assert main(["predict", "words.mercer", "films.csv", "--coverage", ".9", "-o", "out.csv"]) == 2
     assert "--calibrate" in capsys.readouterr().err
 

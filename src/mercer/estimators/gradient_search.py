@@ -19,6 +19,7 @@ from mercer.estimators.held_out_search import SEARCH_PARTS, SEARCH_TOL, HeldOutS
 from mercer.estimators.kernel_coordinates import KernelCoordinates
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.settle import settle
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.value_slopes import value_slopes
 from mercer.estimators.vector_valued import VectorValuedRegressor
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
@@ -34,7 +35,7 @@ FEWEST_SEARCHED = 20
 SEARCHED_WITH = {"approximation": None, "verbose": 0, "warm_start": False, "tol": SEARCH_TOL}
 
 
-class GradientSearchCV(BaseSearchCV):
+class GradientSearchCV(SummarisedEstimator, BaseSearchCV):
     """Numbers in kernels, and λ, by the slope of the loss of rows that were held out; then one fit with them.
 
     Where :class:`~sklearn.model_selection.GridSearchCV` tries what is on a grid, this follows a slope, so that there
