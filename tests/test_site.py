@@ -111,9 +111,10 @@ def test_api_has_everything_that_is_exported_once():
 
 
 def test_formulas_of_docstrings_are_escaped_outside_of_code():
-    lines = ["|r| and kernel_ are text, ``|r|`` is code::", "", "    |x_|", "", "and b_ again", ">>> a_ | b"]
+    lines = ["|r| and kernel_ are text, ``|r|`` is code::", "", "    |x_|", "", "and b_ again, k__...", ">>> a_ | b"]
     api_pages.escape_formulas(None, "class", "X", None, None, lines)
-    expected = ["\\|r\\| and kernel\\_ are text, ``|r|`` is code::", "", "    |x_|", "", "and b\\_ again", ">>> a_ | b"]
+    words = ["\\|r\\| and kernel\\_ are text, ``|r|`` is code::", "", "    |x_|", "", "and b\\_ again, k\\_\\_..."]
+    expected = [*words, ">>> a_ | b"]
     assert lines == expected
 
 

@@ -100,7 +100,7 @@ def is_foreign(app, what, name, thing, skip, options):
 
 #: |r| and X_ outside of code, which reStructuredText takes for references
 CODE = re.compile(r"(``.*?``|`[^`]*`_?|\*\*.*?\*\*|:\w+:)")
-BAR, TAIL = re.compile(r"(?<!\\)\|"), re.compile(r"(?<=\w)_(?!\w)")
+BAR, TAIL = re.compile(r"(?<!\\)\|"), re.compile(r"(?<=[^\W_])_+(?!\w)")
 
 
 def escape_formulas(app, what, name, thing, options, lines: list[str]) -> None:
@@ -112,7 +112,8 @@ def escape_formulas(app, what, name, thing, options, lines: list[str]) -> None:
             literal = None
         if literal is None and not line.lstrip().startswith((">>>", "...", "..")):
             parts = CODE.split(line)
-            parts[::2] = [TAIL.sub(r"\\_", BAR.sub(r"\\|", part)) for part in parts[::2]]
+            bars = [BAR.sub(r"\\|", part) for part in parts[::2]]
+            parts[::2] = [TAIL.sub(lambda tail: r"\_" * len(tail[0]), part) for part in bars]
             lines[number] = "".join(parts)
         if literal is None and line.rstrip().endswith("::"):
             literal = indent

@@ -1,6 +1,7 @@
 """Each command on small tables, as it is typed."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -226,6 +227,10 @@ def test_columns_of_labels_and_strings(folder, capsys):
     run("fit structured films.csv --target word --features area,town --out words.mercer")
     run("predict words.mercer films.csv -o out.csv")
     assert np.mean(pd.read_csv("out.csv")["word"] == films()["word"]) > 0.8
+    films().assign(word=np.where(films()["area"] > 70, "B", "O")).to_csv("short.csv", index=False)
+    run("fit structured short.csv --target word --features area,town --out short.mercer")  # shorter than substrings
+    run("predict short.mercer short.csv -o out.csv")
+    assert np.mean(pd.read_csv("out.csv")["word"] == pd.read_csv("short.csv")["word"]) > 0.9
     assert main(["predict", "words.mercer", "films.csv", "--coverage", ".9", "-o", "out.csv"]) == 2
     assert "--calibrate" in capsys.readouterr().err
 
@@ -410,3 +415,57 @@ def test_a_page_needs_a_name_for_browsers(folder, capsys):
     assert main(command.split()) == 2
     assert "must end in .html" in capsys.readouterr().err
     assert not Path("a.mercer").exists()
+
+
+def test_semicolons_and_decimal_commas(folder, capsys):
+    run("fit quantile flats.csv --target rent --drop key,dear --text zip --out rent.mercer")
+    run("predict rent.mercer new.csv -o out.csv")
+    FLATS.to_csv("flats.csv", index=False, sep=";", decimal=",")
+    NEW.to_csv("new.csv", index=False, sep=";", decimal=",")
+    run("fit quantile flats.csv --target rent --drop key,dear --text zip --out commas.mercer")
+    run("predict commas.mercer new.csv -o again.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("again.csv"), pd.read_csv("out.csv"))
+    assert capsys.readouterr().err == ""
+
+
+def test_commas_between_names_are_no_numbers(folder):
+    FLATS.assign(zip="1,5").to_csv("flats.csv", index=False)
+    run("fit quantile flats.csv --target rent --features zip,area --out rent.mercer")
+    assert mercer.load("rent.mercer").encoder_ is not None
+
+
+@pytest.mark.parametrize(
+    ("cells", "option", "says"),
+    [
+        (["12.5", "?"] + ["3"] * 48, "", r"'new' is taken as text, because of '\?' among .*--text new"),
+        ([f"1,{100 + k}" for k in range(N)], "", "'new' is taken as text, because of '1,100' among its numbers"),
+        ([f"{k % 28 + 1}.03.2024" for k in range(N)], "", "'new' is taken as text: dates are .* it holds '1.03.2024'"),
+        ([f"n{k}" for k in range(N)], "", "'new' is another text in each row; if it is a name, --drop new"),
+        (["12", "A3"] + ["3"] * 48, " --text new", ""),
+        (["12", "A3"] * 25, "", ""),
+        (range(N), "", ""),
+    ],
+)
+def test_inputs_that_may_not_be_what_was_meant(cells, option, says, folder, capsys):
+    FLATS.assign(new=cells).to_csv("flats.csv", index=False)
+    run(f"fit quantile flats.csv --target rent --features new,area --out rent.mercer{option}")
+    found = capsys.readouterr().err
+    assert re.fullmatch(f"mercer: warning: flats.csv: .*{says}.*\n" if says else "", found)
+
+
+def test_columns_that_count_rows(folder, capsys):
+    FLATS.to_csv("flats.csv")
+    run("fit quantile flats.csv --target rent --drop key,dear --out rent.mercer")
+    assert "'Unnamed: 0', grows from row to row; if it only counts them, --drop 'Unnamed: 0'" in capsys.readouterr().err
+    assert main(["fit", "levels", "flats.csv", "--drop", "Unnamed: 0,key,rent,dear", "--out", "usual.mercer"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_curves_without_a_value_are_left_out(folder, capsys):
+    curves = pd.DataFrame(RNG.normal(size=(30, 3)), columns=["c1", "c2", "c3"]).assign(x=np.arange(30.0))
+    curves.iloc[4, :3] = np.nan
+    curves.iloc[5, 1] = np.nan
+    curves.to_csv("curves.csv", index=False)
+    run("fit curves curves.csv --curve c* --out curves.mercer")
+    assert "1 of 30 rows have no value from 'c1' to 'c3' and are left out" in capsys.readouterr().err
+    assert len(mercer.load("curves.mercer").X_fit_) == 29

@@ -24,17 +24,22 @@ def folder(tmp_path_factory):
     TABLE.to_csv(path / "t.csv", index=False)
     LONG.to_csv(path / "long.csv", index=False)
     LONG[:4].to_csv(path / "ids.csv", index=False)
-    TABLE[["a", "y"]].to_csv(path / "semicolons.csv", sep=";", index=False)
+    TABLE[["a", "y"]].to_csv(path / "latin.csv", index=False, header=["é", "y"], encoding="latin-1")
+    (path / "more.csv").write_text("a,y\n" + "1,2,\n" * 9)
+    TABLE[["a", "y"]].assign(c1="many").to_csv(path / "words.csv", index=False)
     (path / "empty.csv").write_text("")
     (path / "header.csv").write_text("a,b\n")
     (path / "binary.csv").write_bytes(bytes(range(128, 256)))
     TABLE.to_csv(path / "cut.csv.gz", index=False)
     (path / "cut.csv.gz").write_bytes((path / "cut.csv.gz").read_bytes()[:-200])
+    TABLE.assign(a=TABLE["hole"])[["a", "c1", "y"]].to_csv(path / "holes.csv", index=False)
+    pd.DataFrame({"v1": TABLE["void"], "v2": np.nan, "a": 1.0}).to_csv(path / "void.csv", index=False)
     (path / "t.xlsx").write_text("")
     (path / "t.parquet").write_text("no")
     (path / "file.mercer").write_text("no model")
     model = KernelQuantileRegressor(alpha=0.1).fit(TABLE[["a", "c1"]], TABLE["y"])
     mercer.save(model, path / "y.mercer")
+    mercer.save(model, path / "fitted.mercer", notes={"numbers": True})
     mercer.save(KernelQuantileRegressor(), path / "unfitted.mercer")
     mercer.save(VectorAutoRegressor().fit(RNG.normal(size=(40, 2))), path / "series.mercer")
     (path / "cut.mercer").write_bytes((path / "y.mercer").read_bytes()[:-100])
@@ -68,7 +73,14 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("fit quantile t.csv --target q -o m", "t.csv has no column 'q'; it has a, b, c1, c2, void, y, hole"),
         ("fit quantile t.csv --target b -o m", "column 'b' holds 'u' where numbers are needed"),
         ("fit quantile t.csv --target void -o m", "column 'void' has no value in any row"),
-        ("fit quantile semicolons.csv --target a -o m", "one column, 'a;y': .*separated by ';'"),
+        ("fit quantile latin.csv --target y -o m", "latin.csv cannot be .* not in UTF-8; save it as CSV in UTF-8"),
+        ("fit quantile more.csv --target y -o m", "more cells than there are names of columns"),
+        ("fit quantile t.csv --target y -o t.csv", "t.csv would be overwritten"),
+        ("fit quantile t.csv --target y -o m.html --report ./m.html", "m.html would be overwritten"),
+        ("fit curves long.csv --id id --time t --value z --inputs ids.csv -o ids.csv", "ids.csv would be overwritten"),
+        ("fit quantile t.csv --target y -o .", "[.] is a folder; give the name of a file"),
+        ("fit curves t.csv --curve void,void2 --points 0,1 -o m", "1 columns that match"),
+        ("fit curves void.csv --curve v* -o m", "void.csv: no row has a value from 'v1' to 'v2'"),
         ("fit quantile t.csv --target y --features q -o m", "no column 'q'"),
         ("fit quantile t.csv --target y --features a,y -o m", "'y' cannot be an input and something else"),
         ("fit quantile t.csv --target y --drop q -o m", "no column 'q'"),
@@ -118,10 +130,15 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("predict y.mercer t.csv --keep q -o o.csv", "no column 'q'"),
         ("predict y.mercer t.csv -o o.doc", "o.doc must end in one of"),
         ("predict y.mercer t.csv -o none/o.csv", "none"),
+        ("predict fitted.mercer words.csv -o o.csv", "words.csv: column 'c1' holds 'many' where numbers are needed"),
+        ("predict fitted.mercer holes.csv -o o.csv", r"holes.csv: column 'a' has no value in \d+ rows"),
+        ("predict y.mercer t.csv -o t.csv", "t.csv would be overwritten"),
+        ("predict y.mercer t.csv -o y.mercer", "y.mercer would be overwritten"),
+        ("report y.mercer t.csv -o o.pdf", "must end in .html"),
         ("predict unfitted.mercer t.csv -o o.csv", "not fitted|but no|numbers without names"),
         ("predict series.mercer t.csv --levels .5 -o o.csv", "--levels means nothing for a VectorAutoRegressor"),
         ("info file.mercer", "file.mercer is not a model that can be loaded: it does not begin as a zip"),
-        ("info .", "."),
+        ("info .", "[.]: Is a directory"),
         ("completion fish", "invalid choice: 'fish'"),
     ],
 )

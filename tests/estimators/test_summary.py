@@ -12,17 +12,20 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer import (
+    ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
     CostSensitiveClassifier,
     FunctionalQuantileRegressor,
     FunctionalRegressor,
+    GradientSearchCV,
     InputOutputKernelRegressor,
     KernelAutoencoder,
     KernelQuantileRegressor,
     LevelSetDetector,
     MultiTaskRegressor,
     OneClassForest,
+    SemiSupervisedRegressor,
     SimplexClassifier,
     VectorAutoRegressor,
     VectorFieldRegressor,
@@ -53,6 +56,9 @@ SHOWN = [
     (MultiTaskRegressor(task=1), np.column_stack([X[:, 0], Y > 0]), Y, ["relative gap"]),
     (SimplexClassifier("gaussian", alpha=1e-2), X, Y > 0, ["classes", "relative gap"]),
     (VectorAutoRegressor(), X, None, ["kernel"]),
+    (GradientSearchCV(VectorValuedRegressor(), max_iter=1), X, Y, ["columns without names (2)", "relative gap"]),
+    (SemiSupervisedRegressor(alpha=1e-2), X, np.where(np.arange(40) % 2, Y, np.nan)[:, None], ["Penalised", " …"]),
+    (ConformalFunctionalRegressor(FunctionalRegressor("gaussian", alpha=1e-2)), X, np.stack([Y, -Y], 1), ["split"]),
     (OneClassForest(n_estimators=5, random_state=0), TABLE, None, ["trees", "5, each of", "<b>town", "%"]),
     (KernelAutoencoder(n_components=1, alpha=1e-2), X, None, ["codes", "1 for each row", "relative gap"]),
     (

@@ -51,6 +51,15 @@ def test_lines_where_nobody_looks_or_nothing_draws(monkeypatch, capsys):
     assert terminal.getvalue().startswith("[mercer] ")
 
 
+def test_somebody_looks_in_a_terminal_where_bars_can_be_drawn(monkeypatch):
+    assert not progress_bars.watched()
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert progress_bars.watched()
+    for name in ("rich", "tqdm"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert not progress_bars.watched()
+
+
 def test_silence_opens_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     KernelQuantileRegressor(**ROUGH).fit(X, Y)

@@ -176,6 +176,7 @@ def test_files_refuse_a_network_and_say_so(tmp_path):
     model = small(max_epochs=1).fit(X, Y)
     with pytest.raises(UnsupportedError, match=r"module.*"):
         mercer.save(model, tmp_path / "model.mercer")
+    assert "what a Sequential makes of each row" in model.summary()
     mercer.save(model.estimator_, tmp_path / "head.mercer")
     again = mercer.load(tmp_path / "head.mercer")
     np.testing.assert_array_equal(again.predict(model.features(X)), model.predict(X))

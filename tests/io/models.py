@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold
 
 import mercer
 from mercer import (
+    ConformalCandidates,
     ConformalFunctionalRegressor,
     ConformalQuantileRegressor,
     CostMatrixClassifier,
@@ -43,6 +44,7 @@ from mercer.kernels.objects import Graph, Intersection, Jaccard, Spectrum, Weisf
 from mercer.losses import Huber
 from mercer.measures import Grid, MonteCarlo, Points
 from mercer.operator_valued import CurlFree, Decomposable, HarmonicBasis, Indexed, NystromBasis
+from mercer.preprocessing import KernelFeatures, TableEncoder
 
 RNG = np.random.default_rng(0)
 N = 48
@@ -153,6 +155,13 @@ MODELS = {
         [{"a", int(k)} for k in CLASSES],
     ),
     "sets": (InputOutputKernelRegressor(output_kernel=Jaccard(), alpha=1e-2), X, [{"a", int(k)} for k in CLASSES]),
+    "sets, calibrated": (
+        ConformalCandidates(InputOutputKernelRegressor(output_kernel=Jaccard(), alpha=1e-2), random_state=0),
+        TABLE,
+        [{"a", int(k)} for k in CLASSES],
+    ),
+    "encoder": (TableEncoder(), TABLE, None),
+    "kernel features": (KernelFeatures(random_state=0), X, None),
     "graphs": (
         InputOutputKernelRegressor(output_kernel=WeisfeilerLehman(1), alpha=1e-2),
         X,
@@ -179,8 +188,8 @@ OTHERS = {
 
 
 def exported() -> list[type]:
-    """Return the estimators that mercer exports."""
-    kinds = [getattr(mercer, name) for name in mercer.__all__]
+    """Return the estimators that mercer exports, and its transformers."""
+    kinds = [getattr(part, name) for part in (mercer, mercer.preprocessing) for name in part.__all__]
     return [kind for kind in kinds if inspect.isclass(kind) and issubclass(kind, BaseEstimator)]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from mercer.cli.kinds import PROBLEM_KINDS
 from mercer.cli.kinds.base import Kind, add_common
-from mercer.cli.report import check_page, leave_report
-from mercer.cli.tables import columns_of_names, columns_of_text, read_table
-from mercer.cli.terminal import CommandError, complain, say, watched
+from mercer.cli.outputs import check_output, check_page
+from mercer.cli.report import leave_report
+from mercer.cli.tables import columns_of_text, doubts, read_table, without_holes
+from mercer.cli.terminal import complain, say
+from mercer.interop.progress_bars import watched
 from mercer.io import save
 from mercer.linalg.memory import in_words
 
@@ -41,23 +42,22 @@ def add(commands: Any) -> None:
 
 def run(kind: Kind, options: argparse.Namespace) -> None:
     """Fit one kind of problem, save the model, and say what became of it."""
-    for path in [options.out] if options.report is None else [options.out, options.report]:  # before a long fit
-        folder = Path(path).resolve().parent
-        if not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise CommandError(f"there is no folder {folder} that can be written to")
+    read = [options.data, getattr(options, "inputs", None)]
+    check_output(options.out, *read)  # before a long fit
     if options.report is not None:
-        check_page(options.report)
+        check_page(options.report, options.out, *read)
     options.verbose = options.verbose or watched()
     frame = read_table(options.data, options.text)
     estimator, inputs, targets, weight, notes = kind.pose(frame, options)
-    for name in columns_of_names(inputs):
-        complain("warning", f"{options.data}: {name!r} is another text in each row; if it is a name, --drop {name}")
+    for doubt in doubts(inputs, options.text):
+        complain("warning", f"{options.data}: {doubt}")
     start = time.perf_counter()
     named = {} if weight is None else {"sample_weight": weight}
     model = estimator.fit(inputs, **named) if targets is None else estimator.fit(inputs, targets, **named)
     seconds = time.perf_counter() - start
-    shown = {"kind": kind.name, "table": Path(options.data).name, "rows": len(inputs), "text": columns_of_text(inputs)}
-    save(model, options.out, notes=notes | shown)
+    shown = {"kind": kind.name, "table": Path(options.data).name, "rows": len(inputs)}
+    columns = {"text": columns_of_text(inputs), "numbers": without_holes(inputs)}
+    save(model, options.out, notes=notes | shown | columns)
     size = in_words(Path(options.out).stat().st_size)
     what = f"{type(model).__name__} of {len(inputs)} rows with {', '.join(map(str, inputs.columns[:SHOWN_INPUTS]))}"
     more = f" and {inputs.shape[1] - SHOWN_INPUTS} more" if inputs.shape[1] > SHOWN_INPUTS else ""

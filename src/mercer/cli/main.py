@@ -81,7 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         except FileNotFoundError as error:
             complain("error", f"there is no file or folder {error.filename}")
-        except (MercerError, CommandError, OSError, ValueError) as error:
+        except OSError as error:
+            complain(
+                "error", f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+            )
+        except (MercerError, CommandError, ValueError) as error:
             complain("error", str(error))
         else:
             return 0

@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.cli.kinds import kind_of
 from mercer.cli.kinds.base import Predicted, check_options
-from mercer.cli.tables import read_table, require_columns, write_table
+from mercer.cli.outputs import check_output
+from mercer.cli.tables import number_column, read_table, require_columns, write_table
 from mercer.cli.terminal import CommandError, names_of, numbers_of, say
 from mercer.io import load, summary_of
 
@@ -51,12 +52,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace, _: Any) -> None:
     """Predict a table, and write the predictions."""
+    check_output(options.out, options.model, options.data)
     notes, model = summary_of(options.model).notes, load(options.model)
     kind = kind_of(model)
     check_options(kind, model, options)
     frame = read_table(options.data, text_columns(notes))
     require_columns(frame, options.keep, options.data)
-    inputs = inputs_for(model, frame, options.data)
+    inputs = inputs_for(model, frame, options.data, notes)
     predicted = _plainly(model, inputs) if kind is None else kind.predict(model, inputs, options, notes)
     rows = np.arange(len(frame)) if predicted.rows is None else predicted.rows
     table = frame[options.keep].iloc[rows].reset_index(drop=True)
@@ -74,11 +76,14 @@ def text_columns(notes: dict[str, Any]) -> list[str]:
     return [name for name in text if isinstance(name, str)] if isinstance(text, list) else []
 
 
-def inputs_for(model: Any, frame: pandas.DataFrame, path: str) -> Any:
+def inputs_for(model: Any, frame: pandas.DataFrame, path: str, notes: dict[str, Any]) -> Any:
     """Return the columns that a model was fitted on, by name; all of them, as numbers, where it knows no names."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         require_columns(frame, list(names), path)
+        if notes.get("numbers") is True:  # other cells are refused in the words of the table
+            for name in names:
+                number_column(frame, name, path)
         return frame[list(names)]
     if any(frame[name].dtype.kind not in "biuf" for name in frame.columns):
         raise CommandError(f"the model was fitted on numbers without names, and {path} holds other columns, too")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.cli.kinds import kind_of
+from mercer.cli.outputs import check_page
 from mercer.cli.predict import inputs_for, text_columns
 from mercer.cli.tables import read_table
 from mercer.cli.terminal import CommandError, complain, say
@@ -14,9 +15,7 @@ from mercer.explorer import explore
 from mercer.io import load, summary_of
 from mercer.linalg.memory import in_words
 
-__all__ = ["add", "check_page", "leave_report"]
-
-PAGE_ENDINGS = (".html", ".htm")
+__all__ = ["add", "leave_report"]
 
 
 def add(commands: Any) -> None:
@@ -39,7 +38,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace, _: Any) -> None:
     """Read a model and a table, and write the page."""
-    check_page(options.out)
+    check_page(options.out, options.model, options.data)
     notes, model = summary_of(options.model).notes, load(options.model)
     frame, kind = read_table(options.data, text_columns(notes)), kind_of(model)
     rows, observed = (frame, None) if kind is None else kind.observed(frame, notes, options.data)
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace, _: Any) -> None:
         complain("warning", f"{options.data} does not hold what the model predicts: the page does not judge it")
     if len(rows) == 0:
         raise CommandError(f"{options.data} has no row in which something was observed")
-    inputs = inputs_for(model, rows, options.data)
+    inputs = inputs_for(model, rows, options.data, notes)
     leave_report(options.out, model, inputs, observed, notes, Path(options.data).name, options.title)
 
 
@@ -62,9 +61,3 @@ def leave_report(
     report = explore(model, inputs, observed, title=title, target_name=target, source=source)
     size = in_words(report.save(path).stat().st_size)
     say(f"{report.title}: a page to open in a browser, saved as {path} ({size})")
-
-
-def check_page(path: str) -> None:
-    """Refuse names that browsers would not open as a page."""
-    if Path(path).suffix.lower() not in PAGE_ENDINGS:
-        raise CommandError(f"{path} must end in .html, so that a browser opens it")

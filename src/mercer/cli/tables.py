@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = [
-    "columns_of_names",
     "columns_of_text",
+    "doubts",
     "matching_columns",
     "number_column",
     "read_table",
     "require_columns",
     "rows_with",
+    "rows_with_any",
+    "without_holes",
     "write_table",
 ]
 
@@ -29,19 +32,30 @@ __all__ = [
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 #: what separates columns, by the ending of the name
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
-#: what some programs write in their place
+#: what some programs write in their place, and a number as they write it then
 OTHER_SEPARATOR = re.compile(r"[;\t|]")
+COMMA_NUMBER = re.compile(r"\s*[-+]?(\d+(,\d*)?|,\d+)([eE][-+]?\d+)?\s*")
 PARQUET = (".parquet", ".pq")
 #: what may follow the ending of a text file that is compressed
 COMPRESSED = ".gz"
 #: rows from which a column of text that never repeats itself is noticed
 ROWS_OF_NAMES = 10
+#: a day or month first: which of them it is, no program can know
+OTHER_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})")
+#: what is written around digits, and the share of numbers from which a column of text seems to be meant as numbers
+AROUND_DIGITS = re.compile(r"[\s,%$€£]")
+SHARE_OF_NUMBERS = 0.5
+#: names of columns that have none, as pandas makes them
+NO_NAME = re.compile(r"Unnamed: \d+")
 #: names of columns that an error lists
 SHOWN_NAMES = 20
 
 
 def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
     """Return the table of a file; columns of dates, year first, become dates.
+
+    Where the names of the columns are separated by semicolons, tabs or bars, so are the columns; in tables with
+    semicolons numbers may have decimal commas.
 
     Parameters
     ----------
@@ -57,19 +71,23 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
     if ending not in SEPARATORS:
         raise _unknown(path)
     try:
-        frame = pandas.read_csv(path, sep=SEPARATORS[ending], dtype=dict.fromkeys(text, str))
+        names = pandas.read_csv(path, sep=SEPARATORS[ending], nrows=0).columns
+        other = OTHER_SEPARATOR.search(str(names[0])) if len(names) == 1 else None
+        separator = SEPARATORS[ending] if other is None else other[0]
+        frame = pandas.read_csv(path, sep=separator, dtype=dict.fromkeys(text, str), low_memory=False)
     except pandas.errors.EmptyDataError as error:
         raise CommandError(f"{path} is empty") from error
-    except (pandas.errors.ParserError, UnicodeDecodeError, EOFError, zlib.error) as error:
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} cannot be read as a table: it is not in UTF-8; save it as CSV in UTF-8") from error
+    except (pandas.errors.ParserError, EOFError, zlib.error) as error:
         raise CommandError(f"{path} cannot be read as a table: {error}") from error
     if len(frame) == 0:
         raise CommandError(f"{path} has names of columns, but no rows")
-    if len(frame.columns) == 1 and (mark := OTHER_SEPARATOR.search(str(frame.columns[0]))):
-        raise CommandError(
-            f"{path} has one column, {frame.columns[0]!r}: columns seem to be separated by {mark[0]!r}; save it with "
-            "commas as .csv, or with tabs as .tsv"
-        )
+    if not isinstance(frame.index, pandas.RangeIndex):  # which pandas makes of what stands before the first name
+        raise CommandError(f"{path} has rows with more cells than there are names of columns; give each column a name")
     for name in frame.columns.difference(text, sort=False):
+        if separator == ";" and _is_comma_numbers(frame[name]):
+            frame[name] = frame[name].str.replace(",", ".").astype(float)
         if _is_dates(frame[name]):
             frame[name] = _dates(pandas, frame[name])
     return frame
@@ -117,12 +135,19 @@ def number_column(frame: pandas.DataFrame, name: str, path: str) -> Any:
 def rows_with(frame: pandas.DataFrame, name: str, path: str) -> pandas.DataFrame:
     """Return the rows in which a column has a value, which a target needs, and say how many are left out."""
     require_columns(frame, [name], path)
-    there = frame[name].notna()
-    if there.all():
-        return frame
-    if not there.any():
+    if not frame[name].notna().any():
         raise CommandError(f"{path}: column {name!r} has no value in any row")
-    complain("warning", f"{path}: {int((~there).sum())} of {len(frame)} rows have no {name!r} and are left out")
+    return rows_with_any(frame, [name], path)
+
+
+def rows_with_any(frame: pandas.DataFrame, names: Sequence[str], path: str) -> pandas.DataFrame:
+    """Return the rows in which one of the columns has a value, and say how many are left out."""
+    there = frame[list(names)].notna().any(axis=1)
+    what = repr(names[0]) if len(names) == 1 else f"value from {names[0]!r} to {names[-1]!r}"
+    if not there.any():
+        raise CommandError(f"{path}: no row has a {what}")
+    if not there.all():
+        complain("warning", f"{path}: {int((~there).sum())} of {len(frame)} rows have no {what} and are left out")
     return frame[there]
 
 
@@ -131,11 +156,30 @@ def columns_of_text(frame: pandas.DataFrame) -> list[str]:
     return [str(name) for name in frame.columns if _text(frame[name]) is not None]
 
 
-def columns_of_names(frame: pandas.DataFrame) -> list[str]:
-    """Return the columns of text that differ in every row, as names and keys do: no new row has anything of theirs."""
+def without_holes(frame: pandas.DataFrame) -> bool:
+    """Return whether all cells are numbers, and there: then predictions can make nothing of others."""
+    return all(column.dtype.kind in "biuf" and column.notna().all() for _, column in frame.items())
+
+
+def doubts(frame: pandas.DataFrame, text: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a sentence for each input that may not be what its user meant; columns named as text are."""
     if len(frame) < ROWS_OF_NAMES:
-        return []
-    return [str(name) for name in frame.columns if _text(frame[name]) is not None and frame[name].is_unique]
+        return
+    for name in frame.columns:
+        column, cells, drop = frame[name], _text(frame[name]), f"--drop {shlex.quote(str(name))}"
+        if NO_NAME.fullmatch(str(name)) and column.dtype.kind in "iu" and column.is_monotonic_increasing:
+            yield f"a column without a name, {name!r}, grows from row to row; if it only counts them, {drop}"
+        if cells is None or name in text:
+            continue
+        strange = [cell for cell in cells if not _is_number(cell)]
+        numbers = sum(_is_number(AROUND_DIGITS.sub("", cell)) for cell in cells)
+        if all(OTHER_DATE.fullmatch(cell) for cell in cells):
+            yield f"{name!r} is taken as text: dates are read year first, as 2024-05-31, and it holds {cells.iloc[0]!r}"
+        elif strange and numbers > SHARE_OF_NUMBERS * len(cells):
+            leave = f"leave such cells empty or write plain numbers; if text is meant, --text {shlex.quote(str(name))}"
+            yield f"{name!r} is taken as text, because of {strange[0]!r} among its numbers; {leave}"
+        elif column.is_unique:  # as names and keys are: no new row has anything of theirs
+            yield f"{name!r} is another text in each row; if it is a name, {drop}"
 
 
 def _ending(path: str) -> str:
@@ -149,6 +193,19 @@ def _text(column: Any) -> Any:
     there = column.dropna()
     plain = column.dtype.kind not in "biufcmM" and str(column.dtype) != "category"
     return there if plain and len(there) and all(isinstance(cell, str) for cell in there) else None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_comma_numbers(column: Any) -> bool:
+    cells = _text(column)
+    return cells is not None and all(COMMA_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def _is_dates(column: Any) -> bool:

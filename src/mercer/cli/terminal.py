@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from mercer.exceptions import MercerError
 
-__all__ = ["CommandError", "complain", "names_of", "numbers_of", "printable", "say", "table_of", "watched"]
+__all__ = ["CommandError", "complain", "names_of", "numbers_of", "printable", "say", "table_of"]
 
 
 class CommandError(MercerError):
@@ -36,17 +36,6 @@ def table_of(rows: Iterable[tuple[str, str]]) -> None:
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         say(f"  {name:<{width}}  {printable(value)}")
-
-
-def watched() -> bool:
-    """Return whether somebody looks at standard error, and rich, which comes with the command, can draw bars there."""
-    if not sys.stderr.isatty():
-        return False
-    try:
-        import rich  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def names_of(text: str) -> list[str]:

@@ -13,8 +13,8 @@ from mercer._html import bars, objective_of, section, table
 
 __all__ = ["SummarisedEstimator", "facts", "listed", "relevant_columns"]
 
-#: names that a line lists
-NAMES_IN_A_LINE = 12
+#: names that a line lists, and characters that it has: what kernels hold may be long
+NAMES_IN_A_LINE, LONGEST_LINE = 12, 240
 
 
 class SummarisedEstimator(BaseEstimator):
@@ -70,6 +70,8 @@ def facts(model: Any, names: Sequence[str] | None = None) -> Iterator[tuple[str,
     names = getattr(model, "feature_names_in_", names)
     if names is not None:
         yield "inputs", listed(names)
+    elif hasattr(model, "module_"):  # of images and the like, whose columns are no inputs
+        yield "inputs", f"what a {type(model.module_).__name__} makes of each row ({_inner(model).n_features_in_})"
     elif hasattr(model, "n_features_in_"):
         yield "inputs", f"columns without names ({model.n_features_in_})"
     else:
@@ -105,9 +107,9 @@ def relevant_columns(model: Any, names: Sequence[str] | None = None) -> list[tup
 
 def _inner(model: Any) -> Any:
     """Return the first of the models that a model is made of, or itself."""
-    inner = (getattr(model, name, None) for name in ("estimator_", "regressor_", "best_estimator_"))
-    parts = getattr(model, "estimators_", None) or [part for part in inner if part is not None] or [model]
-    first = next(iter(parts))
+    names = ("estimator_", "regressor_", "best_estimator_")
+    parts = getattr(model, "estimators_", None) or [getattr(model, name) for name in names if hasattr(model, name)]
+    first = next(iter(parts), model)
     return first if first is model else _inner(first)
 
 
@@ -115,7 +117,8 @@ def _certified(model: Any, names: Sequence[str] | None) -> Iterator[tuple[str, s
     """Yield kernels, λ, what columns matter and the certificate of one fit, as far as it has them."""
     for name, title in (("kernel_", "kernel"), ("output_kernel_", "output kernel"), ("loss_", "loss")):
         value = getattr(model, name, None)
-        yield title, "" if value is None else repr(value)
+        text = "" if value is None else repr(value)
+        yield title, text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]} …"
     if getattr(model, "stages_", None) is not None:
         shape = "constant" if getattr(model, "shape_", None) is None else "learned"
         yield "stages", f"location, spread and levels of the residuals, shape {shape}"

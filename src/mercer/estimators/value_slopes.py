@@ -22,7 +22,8 @@ def value_slopes(model: Any) -> dict[str, np.ndarray]:
     """Return ∂V/∂p of the optimal value V = ``objective_`` of a fitted model, by the names of its parameters.
 
     By the envelope theorem only the explicit dependence on p counts, whatever the loss: ½‖h‖² for λ ("alpha"), and
-    −(λ/2)⟨c, ∂𝐊/∂p c⟩ for numbers in the kernels, "kernel__..." and "output_kernel__...", and for "output_matrix".
+    −(λ/2)⟨c, ∂𝐊/∂p c⟩ for numbers in the kernels, ``"kernel__..."`` and ``"output_kernel__..."``, and for
+    ``"output_matrix"``.
     They are as exact as the coefficients c: a relative gap of 1e-6 gives about three digits.
 
     Parameters

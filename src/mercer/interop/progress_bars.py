@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["RichBar", "TqdmBar", "open_bar"]
+__all__ = ["RichBar", "TqdmBar", "open_bar", "watched"]
 
 #: parts of a bar
 WHOLE = 100
@@ -21,6 +21,20 @@ def open_bar() -> RichBar | TqdmBar | None:
         except ImportError:
             continue
     return None
+
+
+def watched() -> bool:
+    """Return whether somebody looks at standard error in a terminal, and bars can be drawn there."""
+    if not sys.stderr.isatty():
+        return False
+    try:
+        import rich  # noqa: F401
+    except ImportError:
+        try:
+            import tqdm  # noqa: F401
+        except ImportError:
+            return False
+    return True
 
 
 class RichBar:

@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._params import check_number
 from mercer.estimators import KernelQuantileRegressor
 from mercer.estimators.gradient_search import LEARNERS
+from mercer.estimators.summary import SummarisedEstimator
 from mercer.exceptions import DataError, parameter_error
 from mercer.interop.network_training import NetworkTraining, TensorRows, features_of, torch_library
 from mercer.kernels import Gaussian, as_kernel
@@ -28,7 +29,7 @@ __all__ = ["DeepKernel"]
 FEWEST_TRAINED = 10
 
 
-class DeepKernel(BaseEstimator):
+class DeepKernel(SummarisedEstimator):
     """A kernel k(φ(x), φ(z)) with a network φ, and the convex problem with this kernel, solved with a certificate.
 
     The network learns by mini-batches. Of each batch one half is predicted from the other, and the loss of that,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, inputs_of, names_in, weight_of
-from mercer.cli.tables import matching_columns, read_table, require_columns
+from mercer.cli.tables import matching_columns, read_table, require_columns, rows_with_any
 from mercer.cli.terminal import CommandError, names_of, numbers_of
 from mercer.estimators import ConformalFunctionalRegressor, FunctionalRegressor
 from mercer.preprocessing import curves_from_long
@@ -107,6 +107,7 @@ def _wide(frame: pandas.DataFrame, options: argparse.Namespace) -> tuple[Any, An
     order = np.argsort(points)
     names, points = [names[k] for k in order], np.asarray(points, dtype=float)[order]
     require_numbers(frame, names, options.data)
+    frame = rows_with_any(frame, names, options.data)
     curves = frame[names].to_numpy(dtype=float, na_value=np.nan)
     notes = {"target": names} | ({} if options.value is None else {"value": options.value})
     return inputs_of(frame, options, names), curves, points, notes, weight_of(frame, options)

@@ -10,6 +10,7 @@ from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, inp
 from mercer.cli.tables import matching_columns, number_column, require_columns, rows_with
 from mercer.cli.terminal import CommandError, names_of
 from mercer.estimators import ConformalCandidates, InputOutputKernelRegressor
+from mercer.kernels.objects import Normalised, Spectrum
 
 if TYPE_CHECKING:
     import pandas
@@ -59,7 +60,10 @@ class Structured(Kind):
             names, notes = [options.target], {"target": [options.target], "separator": options.separator}
             frame = frame if options.separator else rows_with(frame, options.target, options.data)
             objects = _texts(frame, options.target, options.separator, options.data)
-        model: Any = InputOutputKernelRegressor(output_kernel=_kernel(options), verbose=int(options.verbose))
+        kernel: Any = _kernel(options)
+        if kernel == TEXT_KERNELS[0] and min(map(len, objects)) < Spectrum().length:
+            kernel = Normalised(Spectrum(shorter=True))  # whose features are there for short strings, too
+        model: Any = InputOutputKernelRegressor(output_kernel=kernel, verbose=int(options.verbose))
         if options.calibrate:
             model = ConformalCandidates(model, random_state=0)
         return Problem(model, inputs_of(frame, options, names), objects, weight_of(frame, options), notes)
