@@ -59,6 +59,20 @@ def test_of_many_rows_some_are_judged(monkeypatch):
     assert np.all(errors_of_features(bound, X, Y, None, True, alphas, 100) != some)
 
 
+def test_features_that_outnumber_rows_take_the_matrix_of_rows(monkeypatch):
+    monkeypatch.setattr(feature_errors, "NormalEquations", None)  # D² numbers
+    many = RandomFourier(200, random_state=0).bind(Gaussian(0.5), X)
+    bound = Decomposable(many, Gaussian(0.3)).bind(Points([0.0, 1.0], [1.0, 1.0]).build())
+    alphas = np.array([1e-4, 1e-2])
+    problem = DualProblem(bound.gram(X), Square(), Y, bound.measure, 1.0, None, True)
+    found = errors_of_features(bound, X, Y, None, True, alphas, 100)
+    np.testing.assert_allclose(found, leave_one_out_errors(problem, alphas), rtol=1e-12)
+    rows = np.random.default_rng(1).uniform(-1, 1, size=(2500, 5))
+    wide = RandomFourier(1500, random_state=0)
+    model = KernelQuantileRegressor(Gaussian(1.0), approximation=wide, tol=1e-1, measure=Points([0.5]))
+    assert model.fit(rows, np.sin(3 * rows[:, 0])).alpha_ > 0
+
+
 @pytest.mark.parametrize("estimator", [KernelQuantileRegressor, CostSensitiveClassifier])
 def test_quantiles_and_costs_choose_by_all_rows(monkeypatch, estimator):
     """Few rows need a larger λ than many: all of them, not those that are judged, are learned from."""
