@@ -7,7 +7,7 @@ from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileR
 from mercer.estimators import feature_errors, regularisation
 from mercer.estimators.approximation import compare
 from mercer.estimators.feature_errors import errors_of_features
-from mercer.estimators.regularisation import alpha_of_features
+from mercer.estimators.regularisation import alpha_of_features, choose_alpha
 from mercer.features import Nystroem, RandomFourier
 from mercer.kernels import Gaussian
 from mercer.losses import Square
@@ -57,6 +57,22 @@ def test_of_many_rows_some_are_judged(monkeypatch):
     assert not np.allclose(some, whole, rtol=1e-6)
     monkeypatch.setattr(feature_errors, "FEATURE_ROWS", 200)
     assert np.all(errors_of_features(bound, X, Y, None, True, alphas, 100) != some)
+
+
+def test_features_that_outnumber_rows_take_the_matrix_of_rows(monkeypatch):
+    monkeypatch.setattr(feature_errors, "NormalEquations", None)  # D² numbers
+    many = RandomFourier(200, random_state=0).bind(Gaussian(0.5), X)
+    bound = Decomposable(many, Gaussian(0.3)).bind(Points([0.0, 1.0], [1.0, 1.0]).build())
+    alphas = np.array([1e-4, 1e-2])
+    problem = DualProblem(bound.gram(X), Square(), Y, bound.measure, 1.0, None, True)
+    found = errors_of_features(bound, X, Y, None, True, alphas, 100)
+    np.testing.assert_allclose(found, leave_one_out_errors(problem, alphas), rtol=1e-12)
+    monkeypatch.setattr(regularisation, "MOST_ROWS", 100)
+    one = Decomposable(many, Gaussian(0.3)).bind(Points([0.5], [1.0]).build())
+    few = X[np.linspace(0, 299, 100).round().astype(int)], Y[np.linspace(0, 299, 100).round().astype(int), 0]
+    parts = ("auto", one, 1), (None, True, 100)
+    alpha, of_few = (choose_alpha(None, *parts[0], *rows, *parts[1]) for rows in ((X, Y[:, 0]), few))
+    assert alpha == pytest.approx(of_few, rel=0.2)
 
 
 @pytest.mark.parametrize("estimator", [KernelQuantileRegressor, CostSensitiveClassifier])

@@ -97,6 +97,26 @@ def test_newton_steps_reach_small_gaps(loss, targets, intercept):
     assert result.n_iter <= 200
 
 
+@pytest.mark.parametrize("alpha", [0.3, 3.0])
+def test_newton_steps_move_an_intercept_that_no_free_entry_holds(alpha):
+    """With a large λ the model is hardly more than b, and few rows are near it."""
+    problem = streamed(Pinball()).with_alpha(alpha)
+    reference = SemismoothNewton(tol=1e-9).solve(in_memory(Pinball()).with_alpha(alpha))
+    result = StreamedNewton(tol=1e-7).solve(problem)
+    close(result, reference, 1e-7)
+    assert result.n_iter <= 80
+
+
+def test_proximal_points_that_are_too_far_become_nearer():
+    """Long features and a small λ: Newton steps from a poor start do not end in time, with a larger κ they do."""
+    long = FeatureKernel(lambda X: 30 * waves(X))
+    signs = np.sign(Y - 4)
+    problem = FeatureProblem((long, ArrayRows(X, signs, WEIGHT, 50)), CostSensitiveHinge(), MU, 1e-5, FACTOR, False)
+    gram = Kronecker(LowRank(long.features(X)), Dense(FACTOR @ FACTOR.T))
+    reference = SemismoothNewton(tol=1e-8).solve(DualProblem(gram, CostSensitiveHinge(), signs, MU, 1e-5, WEIGHT))
+    close(StreamedNewton(tol=1e-6).solve(problem), reference, 1e-6)
+
+
 def test_missing_entries_and_labels():
     for loss, targets in ((Huber(), holes()), (CostSensitiveHinge(), np.sign(Y - 4))):
         reference = SemismoothNewton if loss == CostSensitiveHinge() else ADMM

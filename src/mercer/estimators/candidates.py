@@ -13,7 +13,7 @@ from mercer._state import Stateful
 from mercer.exceptions import DataError
 from mercer.kernels.objects import as_objects
 
-__all__ = ["CandidateLists", "EncodedCandidates", "count_objects", "distinct_objects", "nonempty"]
+__all__ = ["CandidateLists", "EncodedCandidates", "count_objects", "distinct_objects", "join_objects", "nonempty"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,7 @@ class CandidateLists:
         read = [as_objects(self, one) for one in lists]
         sizes = [count_objects(one) for one in read]
         self._refuse_empty(sizes)
-        kinds = {type(one) for one in read}
-        if kinds == {np.ndarray}:
-            self.pool: Any = np.concatenate(read)
-        elif all(scipy.sparse.issparse(one) for one in read):
-            self.pool = scipy.sparse.csr_array(scipy.sparse.vstack(read))
-        else:
-            self.pool = [one for objects in read for one in objects]
+        self.pool: Any = join_objects(self, read)
         ends = np.cumsum(sizes)
         self.rows = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
@@ -93,6 +87,20 @@ class CandidateLists:
 def count_objects(objects: Any) -> int:
     """Return how many objects there are."""
     return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
+
+
+def join_objects(owner: object, parts: list[Any]) -> Any:
+    """Return several sequences of objects as one: arrays, sparse matrices, or lists."""
+    arrays = [isinstance(one, np.ndarray) for one in parts]
+    if all(arrays):
+        if len({one.shape[1:] for one in parts}) > 1:
+            shapes = " and ".join(str(one.shape[1:]) for one in parts)
+            raise DataError(f"{type(owner).__name__}: arrays of objects must be of one shape; got rows of {shapes}.")
+        return np.concatenate(parts)
+    sparse = [scipy.sparse.issparse(one) for one in parts]
+    if all(sparse):
+        return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    return [one for objects in parts for one in objects]
 
 
 def nonempty(candidates: Any) -> Any:

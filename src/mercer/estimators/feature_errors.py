@@ -8,11 +8,13 @@ import numpy as np
 
 from mercer.backend import to_numpy
 from mercer.linalg import right_factor
+from mercer.losses import Square
 from mercer.measures import Measure
+from mercer.problems import DualProblem
 from mercer.rows import ArrayRows
-from mercer.solvers import NormalEquations
+from mercer.solvers import NormalEquations, leave_one_out_errors
 
-__all__ = ["errors_of_features", "output_factor"]
+__all__ = ["errors_of_features", "outnumber", "output_factor"]
 
 #: rows that products of features are added up of: more of them hardly change λ
 FEATURE_ROWS = 100_000
@@ -25,13 +27,18 @@ def output_factor(bound: Any) -> tuple[Measure, np.ndarray]:
     return measure, right_factor(to_numpy(bound.output_gram().to_dense()), weights)
 
 
+def outnumber(kernel: Any, X: np.ndarray) -> bool:
+    """Whether there are more features than rows, so that products of features are the larger matrix."""
+    return bool(kernel.features(X[:1, :]).shape[1] > len(X))
+
+
 def errors_of_features(
     bound: Any, X: np.ndarray, Y: np.ndarray, weight: Any, fit_intercept: bool, alphas: np.ndarray, judged: int
 ) -> np.ndarray:
     """Return the leave-one-out error of ridge regression for each λ, learned from all rows (of 100 000 at most).
 
     One pass adds up products of features (:class:`~mercer.solvers.NormalEquations`); then the errors of some rows are
-    averaged.
+    averaged. Where rows are fewer than features, their Gram matrix is the smaller one, and all rows are judged.
 
     Parameters
     ----------
@@ -62,6 +69,9 @@ def errors_of_features(
     >>> bool(small < large)
     True
     """
+    if outnumber(bound.kernel, X):
+        problem = DualProblem(bound.gram(X), Square(), Y, bound.measure, 1.0, weight, fit_intercept)
+        return leave_one_out_errors(problem, alphas)
 
     def rows(most: int) -> ArrayRows:
         some = np.unique(np.linspace(0, len(X) - 1, min(len(X), most)).round().astype(int))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.metaestimators import available_if
 
 from mercer._params import check_number
 from mercer.estimators.approximation import stand_in
@@ -22,12 +23,14 @@ from mercer.estimators.object_space import ObjectSpace
 from mercer.estimators.object_terms import Part, parts_of
 from mercer.estimators.output_sketch import approximate_space, check_output_approximation, kernel_error
 from mercer.estimators.outputs import Outputs
+from mercer.estimators.partial_fit import can_stream
 from mercer.estimators.progress import progress
 from mercer.estimators.read_objects import read_gram_outputs, read_inputs, read_object_outputs, rows_to_fit
 from mercer.estimators.reduced_rank import best_of_rank
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smoothness import Smoothness, choose_smoothness, default_kernels
+from mercer.estimators.streamed_objects import StreamedObjects
 from mercer.estimators.tables import column_layout
 from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.features import FeatureMap
@@ -45,7 +48,7 @@ INPUT_LENGTHS = (4.0, 2.0, 1.0, 0.5)
 MOST_LEARNED = 300
 
 
-class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
+class InputOutputKernelRegressor(ObjectPredictions, StreamedObjects, SampleRegressor):
     """Regression whose outputs are objects with a kernel: label sets, molecules, rankings, strings, graphs.
 
     With the features φ of the output kernel, k_Y(y, z) = ⟨φ(y), φ(z)⟩, it minimises
@@ -378,7 +381,8 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         self.objective_, self.dual_gap_, self.relative_gap_ = result.objective, result.gap, result.relative_gap
         self.n_iter_, self.status_, self.solver_ = result.n_iter, result.status, result.solver
         self._keep_support(X, keep, sample, coef, parts_of(bound))
-        self._keep_candidates(objects)
+        self._keep_candidates(self._training_candidates(objects))
+        self.__dict__.pop("stream_", None)
         self._compare_with(taken, sample, loss, chosen.alpha, chosen.alpha)
         return self
 
@@ -425,16 +429,47 @@ class InputOutputKernelRegressor(ObjectPredictions, SampleRegressor):
         single = len(self.terms_) == 1 and self.terms_[0].rows is None
         self.feature_coef_ = self.terms_[0].coef if single else None
 
-    def _keep_candidates(self, objects: Any) -> None:
-        """Keep the distinct training outputs, and whether they are vectors of 0 and 1."""
-        distinct = distinct_objects(objects)
+    def _training_candidates(self, objects: Any) -> EncodedCandidates:
+        """Return the objects of the fit, encoded."""
         space: Any = self.space_
         sizes = space.sizes if self._given_outputs else space.kernel.diagonal(objects)
+        return EncodedCandidates(objects, space.rows, sizes)
+
+    def _keep_candidates(self, candidates: EncodedCandidates) -> None:
+        """Keep the distinct candidates, and whether they are vectors of 0 and 1."""
+        objects = candidates.objects
+        distinct = distinct_objects(objects)
         self.outputs_fit_ = take_objects(objects, distinct)
-        self.candidates_ = EncodedCandidates(self.outputs_fit_, space.rows[distinct], sizes[distinct])
+        self.candidates_ = EncodedCandidates(
+            self.outputs_fit_, candidates.coordinates[distinct], candidates.sizes[distinct]
+        )
         values = objects.data if scipy.sparse.issparse(objects) else objects
         numbers = not self._given_outputs and isinstance(values, np.ndarray) and values.dtype.kind in "fiub"
         self.binary_ = bool(numbers and np.all((values == 0) | (values == 1)))
+
+    @available_if(can_stream)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from one more batch of rows, which need not be kept; their objects join the candidates.
+
+        The first batch is fitted as by :meth:`fit` and so chooses kernels, λ, features and the coordinates of objects,
+        which stay: objects that it has nothing of are learned as far as those of the first batch describe them. The
+        rest is as in :meth:`VectorValuedRegressor.partial_fit`: the square loss has the model of all rows so far,
+        others go on by averaged stochastic gradients, and a batch that is refused changes nothing.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows, with the columns of the first batch.
+        y : sequence of n_samples objects
+            Outputs.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, comparable between batches.
+
+        Returns
+        -------
+        self : InputOutputKernelRegressor
+        """
+        return self._partial_fit(X, y, sample_weight)
 
 
 def _object_kernels(kernel: OperatorValuedKernel) -> list[ObjectKernel]:

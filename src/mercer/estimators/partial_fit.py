@@ -127,6 +127,10 @@ class StreamedFit:
             f"values; this fit has {type(expansion).__name__}. Fit all rows at once."
         )
 
+    def _take_coef(self, coef: np.ndarray) -> None:
+        """Take over C."""
+        self.expansion_ = self._of_features(coef)
+
     def _of_features(self, coef: np.ndarray) -> Any:
         """Return the function of coefficients C."""
         stream = self.stream_
@@ -145,7 +149,7 @@ class StreamedFit:
         stream: Any = self.stream_
         weight = np.ones(len(X)) if weight is None else weight
         self.stream_, coef, b, objective = stream.after((X, Y, weight), self._stream_alpha)
-        self.expansion_ = self._of_features(coef)
+        self._take_coef(coef)
         self._take_intercept(b)
         self.objective_, self.dual_gap_, self.relative_gap_ = objective, math.nan, math.nan
         self.n_samples_seen_ = self.stream_.n_rows

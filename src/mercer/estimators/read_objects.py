@@ -19,7 +19,7 @@ from mercer.estimators.validation import (
 from mercer.exceptions import DataError, parameter_error
 from mercer.kernels.objects import ObjectKernel, as_objects, take_objects
 
-__all__ = ["read_gram_outputs", "read_inputs", "read_object_outputs", "rows_to_fit"]
+__all__ = ["check_same_number", "read_gram_outputs", "read_inputs", "read_object_outputs", "rows_to_fit"]
 
 
 def read_inputs(owner: Any, X: Any, sample_weight: Any, of_objects: bool) -> tuple[Any, int, np.ndarray, Any]:
@@ -57,7 +57,7 @@ def rows_to_fit(owner: Any, X: Any, keep: np.ndarray, pairwise: bool) -> Any:
 def read_gram_outputs(owner: Any, y: Any, n: int, keep: np.ndarray) -> ObjectSpace:
     """Return the space of outputs that are known by their Gram matrix."""
     gram = np.asarray(_present(owner, y))
-    _check_length(owner, gram, n)
+    check_same_number(owner, count_objects(gram), n)
     if gram.shape != (n, n):
         raise DataError(
             f"{type(owner).__name__}: with output_kernel='precomputed' Z is the Gram matrix of the outputs, of shape "
@@ -70,10 +70,11 @@ def read_gram_outputs(owner: Any, y: Any, n: int, keep: np.ndarray) -> ObjectSpa
     return given_space(take_columns(take_rows(gram, keep), keep), keep, n, None if rank is None else int(rank))
 
 
-def read_object_outputs(owner: Any, y: Any, n: int) -> Any:
-    """Return the outputs as a sequence, as long as the inputs."""
+def read_object_outputs(owner: Any, y: Any, n: int | None = None) -> Any:
+    """Return the outputs as a sequence, as long as the inputs where their number is known."""
     objects = as_objects(owner, _present(owner, y))
-    _check_length(owner, objects, n)
+    if n is not None:
+        check_same_number(owner, count_objects(objects), n)
     return objects
 
 
@@ -83,7 +84,7 @@ def _present(owner: Any, y: Any) -> Any:
     return y
 
 
-def _check_length(owner: Any, objects: Any, n: int) -> None:
-    count = count_objects(objects)
+def check_same_number(owner: Any, count: int, n: int) -> None:
+    """Refuse another number of outputs than of inputs."""
     if count != n:
         raise DataError(f"{type(owner).__name__}: X and Z have inconsistent numbers of samples, {n} and {count}.")

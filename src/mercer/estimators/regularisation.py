@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.backend import is_numpy, to_numpy
-from mercer.estimators.feature_errors import errors_of_features
+from mercer.estimators.feature_errors import errors_of_features, outnumber
 from mercer.exceptions import parameter_error
 from mercer.losses import Square
 from mercer.magnitudes import SMALLEST_SPREAD, check_alpha
@@ -71,8 +71,9 @@ def choose_alpha(
 
 
 def _streams(bound: Any, X: Any) -> bool:
-    """Whether products of features say all of many rows."""
-    return isinstance(bound, BoundDecomposable) and bound.slopes is None and bound.kernel.explicit and is_numpy(X)
+    """Whether products of features say all of many rows, and are no larger than the matrix of these."""
+    explicit = isinstance(bound, BoundDecomposable) and bound.slopes is None and bound.kernel.explicit
+    return explicit and is_numpy(X) and not outnumber(bound.kernel, X)
 
 
 def _errors(bound: Any, X: Any, target: np.ndarray, weight: Any, intercept: bool, rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from scipy.linalg import get_blas_funcs
 from mercer._params import check_number
 from mercer.linalg import positive_solver
 from mercer.problems import Block, FeatureProblem, Reading
-from mercer.problems.block_work import Dual
+from mercer.problems.block_sums import bracketed_minimum
+from mercer.problems.block_work import Dual, Predict
 from mercer.problems.problem_rows import FeatureTerms
 from mercer.solvers.stagnation import Stagnation
 from mercer.solvers.streamed import Looks, StreamedResult, StreamedSolver
@@ -28,8 +29,10 @@ HAND_OVER, SWEEPS = 1e-2, 40
 KAPPA_TO_START, FALL = 0.03, 0.25
 #: effect on the gap at which a proximal point is exact enough, as a share of tol times the objective
 EXACT, INNER_STEPS, HALVINGS = 0.1, 30, 25
+#: sums that are 0 but for rounding, in units of the sizes in them
+BALANCED = 1e-12
 #: Newton steps in which the gap has to halve
-STEPS_FOR_A_HALF = 100
+STEPS_FOR_A_HALF = 200
 
 
 @dataclass(eq=False, repr=False)
@@ -79,22 +82,35 @@ class StreamedNewton(StreamedSolver):
             return looks.result(n_iter)
         kappa, crawls = KAPPA_TO_START * problem.unit, Stagnation(STEPS_FOR_A_HALF)
         while True:
-            point = evaluate(problem, states, kappa, coef, b)
-            for _ in range(INNER_STEPS):
-                moved = newton_step(problem, states, kappa, point)
-                n_iter += 1
-                if moved is None or looks.monitor.must_stop():
-                    break
-                point = moved
-                if inexactness(problem, point) <= EXACT * self.tol * abs(point.value) or n_iter >= self.max_iter:
-                    break
+            point, n_iter, solved = self._proximal_point(problem, states, kappa, (coef, b), n_iter, looks)
             coef, b = point.coef, point.b
+            if not solved and not crawls(n_iter, looks.gap):  # a smoother one is easier
+                kappa /= FALL
+                continue
             states, _ = problem.blocks.map(Maximiser(problem.terms, kappa, coef, b), states)
             if looks.done(states, coef, b, n_iter):
                 return looks.result(n_iter)
             if crawls(n_iter, looks.gap):
                 return looks.result(n_iter, "stalled")
             kappa *= FALL
+
+    def _proximal_point(
+        self, problem: FeatureProblem, states: list, kappa: float, start: tuple, n_iter: int, looks: Looks
+    ) -> tuple[Point, int, bool]:
+        """Return the model of a proximal point, the steps so far, and whether it is exact, or the last."""
+        point = evaluate(problem, states, kappa, *start)
+        for _ in range(INNER_STEPS):
+            if point.stuck:
+                point = balanced(problem, states, kappa, point)
+            moved = newton_step(problem, states, kappa, point)
+            n_iter += 1
+            point = point if moved is None else moved
+            exact = inexactness(problem, point) <= EXACT * self.tol * abs(point.value)
+            if exact or n_iter >= self.max_iter or looks.monitor.must_stop():
+                return point, n_iter, True
+            if moved is None:
+                break
+        return point, n_iter, False
 
 
 class Point(NamedTuple):
@@ -105,15 +121,17 @@ class Point(NamedTuple):
     value: float
     gradient: np.ndarray
     hessian: np.ndarray
+    stuck: bool  #: whether sums are off at a node without free entries, where a Newton step hardly moves b
 
 
 def evaluate(problem: FeatureProblem, centres: list, kappa: float, coef: np.ndarray, b: np.ndarray) -> Point:
     """Return value, gradient and Hessian at a model, in one pass."""
     envelope = Envelope(problem.terms, kappa, coef, b, problem.fit_intercept)
-    _, (value, along, total, hessian, free) = problem.blocks.map(envelope, centres)
+    _, (value, along, total, size_of_sums, hessian, free) = problem.blocks.map(envelope, centres)
     share, alpha, weights = problem.terms.share, problem.alpha, np.asarray(problem.measure.weights)
     gradient = (alpha * coef - share * along).ravel()
     hessian = share * hessian
+    stuck = problem.fit_intercept and bool(np.any((free == 0) & (np.abs(total) > BALANCED * size_of_sums)))
     size = coef.size
     hessian.flat[: size * (len(hessian) + 1) : len(hessian) + 1] += alpha
     if problem.fit_intercept:
@@ -121,7 +139,19 @@ def evaluate(problem: FeatureProblem, centres: list, kappa: float, coef: np.ndar
         diagonal = np.arange(size, len(hessian))
         hessian[diagonal, diagonal] += np.where(free > 0, 1e-12, 1.0) * weights / kappa
     half_norm = alpha / 2 * float(np.vdot(coef, coef))
-    return Point(coef, b, share * value + half_norm, gradient, hessian)
+    return Point(coef, b, share * value + half_norm, gradient, hessian, stuck)
+
+
+def balanced(problem: FeatureProblem, centres: list, kappa: float, point: Point) -> Point:
+    """Return the point with the best b for its C, at which sums are right."""
+    seen, _ = problem.blocks.map(Predict(problem.terms, point.coef), centres)
+
+    def slope(b: np.ndarray) -> np.ndarray:
+        _, (total,) = problem.blocks.map(Balance(problem.terms, kappa, b), seen, features=False)
+        return -total / problem.n_rows
+
+    b = bracketed_minimum(slope, point.b, kappa, np.asarray(problem.measure.weights), 0.0)
+    return evaluate(problem, centres, kappa, point.coef, b)
 
 
 def inexactness(problem: FeatureProblem, point: Point) -> float:
@@ -138,7 +168,8 @@ def inexactness(problem: FeatureProblem, point: Point) -> float:
 
 def newton_step(problem: FeatureProblem, centres: list, kappa: float, point: Point) -> Point | None:
     """Take a Newton step, shorter where the value does not fall; None where rounding leaves none."""
-    solve = positive_solver(point.hessian + np.tril(point.hessian, -1).T, 0.0)
+    rounding = 8 * np.finfo(float).eps * float(np.max(np.diagonal(point.hessian)))
+    solve = positive_solver(point.hessian + np.tril(point.hessian, -1).T, rounding)
     step = -solve(point.gradient)
     slope = float(point.gradient @ step)
     if not (math.isfinite(slope) and slope < 0):
@@ -180,8 +211,21 @@ class Maximiser:
 
 
 @dataclass(frozen=True)
+class Balance(Reading):
+    """Sums of the maximisers at kept predictions and an intercept."""
+
+    terms: FeatureTerms
+    kappa: float
+    b: np.ndarray
+
+    def __call__(self, block: Block, state: Dual) -> tuple[Dual, tuple]:
+        rows = self.terms.rows(block)
+        return state, (rows.sample_weight @ maximiser(rows, state.A, self.kappa, state.H + self.b)[0],)
+
+
+@dataclass(frozen=True)
 class Envelope(Reading):
-    """Value of the loss that a centre has smoothed, its slopes along features and nodes, Hessian, free entries."""
+    """The loss that a centre has smoothed: value, slopes along features and nodes and sizes, Hessian, free entries."""
 
     terms: FeatureTerms
     kappa: float
@@ -196,7 +240,8 @@ class Envelope(Reading):
         terms = A * (rows.cut(rows.Y - U) - curvature / 2 * A) - self.kappa / 2 * (A - state.A) ** 2
         value = float(rows.sample_weight @ terms @ np.asarray(self.terms.measure.weights))
         hessian = self._hessian(rows, free) / (self.kappa + curvature)
-        return state, (value, rows.along(A), rows.sample_weight @ A, hessian, np.count_nonzero(free, axis=0))
+        sums = rows.sample_weight @ A, rows.sample_weight @ np.abs(A)
+        return state, (value, rows.along(A), *sums, hessian, np.count_nonzero(free, axis=0))
 
     def _hessian(self, rows: Any, free: np.ndarray) -> np.ndarray:
         """Return Σ s_i w_j f fᵀ over free entries, f = (φ(x_i) ⊗ R_j, e_j); its lower triangle."""
