@@ -38,3 +38,21 @@ def test_readme_example_is_ten_lines_and_leaves_its_picture(tmp_path, monkeypatc
     exec(compile(code, "README.md", "exec"), {"__name__": "__snippet__"})
     assert (tmp_path / "quantiles.png").stat().st_size > 10_000
     assert (ROOT / "docs" / "images" / "quantiles.png").is_file()
+
+
+def placeholders(text):
+    """Return the words of a page, outside of code, that stand for what was still to be written."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`|\]\([^)]*\)", " ", text, flags=re.DOTALL)
+    return re.findall(r"\b(?:[A-Z]{2,}(?:_[A-Z0-9]+)+|TODO|FIXME|TBD|XXX)\b", prose)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "docs", "reproduce", "benchmarks"])
+def test_nothing_is_left_to_be_written(page):
+    pages = sorted((ROOT / page).glob("*.md")) if (ROOT / page).is_dir() else [ROOT / page]
+    assert {path.name: found for path in pages if (found := placeholders(path.read_text()))} == {}
+
+
+def test_what_is_left_to_be_written_is_noticed():
+    assert placeholders("x\n\nMEASURED_TABLES\n") == ["MEASURED_TABLES"]
+    assert placeholders("It takes TBD s. TODO: say so") == ["TBD", "TODO"]
+    assert placeholders("`OMP_NUM_THREADS=1`\n```\nTODO\n```\n[a](A_B.md) of XXL LOF") == []

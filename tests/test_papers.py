@@ -135,3 +135,17 @@ def test_every_script_of_the_papers_is_named():
     table = (ROOT / "reproduce" / "README.md").read_text()
     ours = set(re.findall(r"\| Not in the papers: .*?`python reproduce/(\w+\.py)", table))
     assert scripts - ours == set(re.findall(r"`python reproduce/(\w+\.py)", PAGE)) - ours
+
+
+def blanks(page: str) -> list[str]:
+    """Return the items of rows whose last cell, what was reached, is empty although something is printed."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    return [row[0] for row in rows if len(row) == 5 and not row[4] and row[3] not in ("", "drawing", "drawings")]
+
+
+def test_every_figure_that_is_printed_has_one_beside_it_or_a_reason():
+    assert blanks(PAGE) == []
+
+
+def test_an_empty_cell_is_noticed():
+    assert blanks("| Table 1 | what | `mercer` | 0.5 | |\n| Figure 2 | what | | drawing | |\n") == ["Table 1"]

@@ -142,6 +142,11 @@ def test_weights_are_copies_of_the_same_rows():
     np.testing.assert_allclose(search.history_["value"], other.history_["value"], rtol=1e-6)
 
 
+def test_a_number_is_the_weight_of_all_rows():
+    found = [clone(SMALL).set_params(max_iter=1).fit(X, y, sample_weight=weight) for weight in (2.0, np.full(N, 2.0))]
+    np.testing.assert_array_equal(found[0].predict(X), found[1].predict(X))
+
+
 def test_output_matrices_stay_positive():
     Y = np.stack([y, y, RNG.normal(size=N)], axis=1)
     model = VectorValuedRegressor(Gaussian([30.0, 1.0, 1.0]), output_matrix=np.eye(3))
@@ -169,6 +174,9 @@ def test_among_scikit_learns_tools():
         (GradientSearchCV(VectorValuedRegressor("precomputed")), "k_X alone"),
         (GradientSearchCV(clone(QUANTILES), ["kernel__length"]), "'kernel__gamma'"),
         (GradientSearchCV(clone(QUANTILES), "kernel__gamma"), "a list of some of"),
+        (GradientSearchCV(clone(QUANTILES), [["alpha"]]), "a list of some of"),
+        (GradientSearchCV(clone(QUANTILES), None), "a list of some of"),
+        (GradientSearchCV(clone(QUANTILES), random_state="seed"), "random_state"),
         (GradientSearchCV(clone(QUANTILES), max_iter=0), "max_iter"),
         (GradientSearchCV(clone(QUANTILES).set_params(kernel=Linear())), "nothing to search for"),
     ],
@@ -183,6 +191,17 @@ def test_bad_data_are_refused():
         clone(SMALL).fit(X, y, sample_weight=np.ones(3))
     with pytest.raises(DataError, match="sample_weight must have shape"):
         clone(SMALL).set_params(max_samples=40).fit(X, y, sample_weight=np.ones(3))
+    few = clone(SMALL).set_params(max_samples=40)  # of which rows are taken before they are looked at
+    for bad in ((X, y[:-1]), (None, y), (X, None), (3.0, y)):
+        with pytest.raises(MercerError):
+            few.fit(*bad)
+    for weight, message in (
+        (["a"] * N, "must hold numbers"),
+        (-np.ones(N), "its sum -90"),
+        (np.full(N, np.nan), "sum"),
+    ):
+        with pytest.raises(DataError, match=message):
+            few.fit(X, y, sample_weight=weight)
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"town": np.where(y > 0, "Oslo", "Rome"), "x": X[:, 0]})
     with pytest.raises(UnsupportedError, match="TableEncoder"):

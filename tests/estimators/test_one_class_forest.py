@@ -123,6 +123,12 @@ def test_rows_that_are_all_alike():
     assert np.array_equal(forest.feature_importances_, [0, 0])
 
 
+@pytest.mark.parametrize("scores", ["depth", "density", "ratio"])
+def test_rows_that_are_all_alike_are_inliers(scores):
+    rows = np.ones((20, 2))
+    assert np.all(OneClassForest(10, scores=scores, random_state=0).fit_predict(rows) == 1)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -140,6 +146,8 @@ def test_rows_that_are_all_alike():
         ({"contamination": 0.7}, "contamination must be 'auto' or a number in"),
         ({"contamination": "some"}, "contamination must be"),
         ({"random_state": "seed"}, "random_state must be"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer"),
+        ({"n_jobs": "all"}, "n_jobs must be None or an integer"),
     ],
 )
 def test_bad_settings(settings, message):

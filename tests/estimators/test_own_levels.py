@@ -217,12 +217,13 @@ def test_saved_cloned_and_routed(tmp_path):
         ({}, np.full(N, np.nan), "This is row 0"),
         ({}, ["often"] * N, "levels"),
         ({}, LEVELS[:, :, None], "shape"),
+        ({}, LEVELS[:, :0], r"shape \(40, 0\)"),
         ({"measure": Points([0.5])}, LEVELS, "measure must be None"),
         ({"noncrossing": "constraint"}, LEVELS, "take 'rearrange' or None"),
         ({"stages": "separate"}, LEVELS, "stages"),
         ({"kernel": CurlFree(Gaussian(1.0)), "alpha": 1.0}, LEVELS, "kernel"),
     ],
-    ids=["rows", "percent", "none", "text", "three axes", "measure", "noncrossing", "stages", "kernel"],
+    ids=["rows", "percent", "none", "text", "three axes", "no columns", "measure", "noncrossing", "stages", "kernel"],
 )
 def test_what_is_refused(settings, levels, words):
     with pytest.raises(MercerError, match=words):

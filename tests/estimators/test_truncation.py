@@ -82,14 +82,21 @@ def test_all_is_chosen_and_tuned_as_ever():
     assert tuned.relative_gap_ <= 1e-4
 
 
+def test_holes_are_refused():
+    holes = np.where(RNG.random(Y.shape) < 0.1, np.nan, Y)
+    with pytest.raises(MercerError, match="Here curves have missing values"):
+        FunctionalRegressor(loss=Huber(0.6), truncation="dual", **SETTINGS).fit(X, holes)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"truncation": "both"}, "'kernel' or 'dual'"),
         ({"representation": "nodes"}, "pass representation='eigen' or a Basis"),
-        ({"loss": Huber(0.6, "pointwise")}, "losses of norms of complete curves"),
-        ({"fit_intercept": True, "mean_curve": "free"}, "no mean curve that is free"),
-        ({"grid": np.linspace(0, 1, 16) ** 2}, "orthonormal on the grid"),
+        ({"loss": Huber(0.6, "pointwise")}, "no loss of norms: take geometry='norm'"),
+        ({"fit_intercept": True, "mean_curve": "free"}, "Here the mean curve is free"),
+        ({"fit_intercept": True, "grid": None, "representation": "eigen"}, "pass grid=, for a smooth one"),
+        ({"grid": np.linspace(0, 1, 16) ** 2}, "Here its functions are not orthonormal on the grid"),
     ],
 )
 def test_what_has_no_such_dual_is_refused(settings, message):

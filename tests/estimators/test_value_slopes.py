@@ -102,6 +102,23 @@ def test_curves_with_a_smooth_mean_and_with_components():
     assert 2 * found["output_matrix"][0, 1] == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-3)
 
 
+@pytest.mark.parametrize("truncation", ["kernel", "dual"])
+def test_curves_in_a_basis(truncation):
+    """A basis has one column more, for what it does not reach."""
+    grid = np.linspace(0, 1, 5)
+    curves = np.sin(3 * (X[:, :1] + grid)) + 0.1 * RNG.normal(size=(N, 5))
+    settings = {"output_kernel": Gaussian(4.0), "alpha": 0.02, "tol": 1e-9, "grid": grid, "fit_intercept": False}
+    model = FunctionalRegressor(
+        2.0 * Gaussian(3.0), loss=Huber(0.2), representation="eigen", truncation=truncation, **settings
+    )
+    compare(model, curves, ["alpha", "kernel__scale", "kernel__kernel__gamma"])
+
+
+def test_names_are_those_of_parameters():
+    for model, targets in (of_loss("pinball"), of_loss("hinge"), of_loss("square")):
+        assert set(value_slopes(model.fit(X, targets))) <= set(model.get_params())
+
+
 def test_models_without_such_slopes_are_refused():
     for model in (
         KernelQuantileRegressor(),

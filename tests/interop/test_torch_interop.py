@@ -105,9 +105,29 @@ def test_equal_rows_share_a_slope():
 
     Z = RNG.normal(size=(12, 2))
     model = VectorValuedRegressor(Gaussian(0.3), alpha=0.01)
-    twice = row_slopes(clone(model).fit(np.tile(Z, (2, 1)), np.tile(Y[:12], 2)), np.tile(Z, (2, 1)))
-    once = row_slopes(clone(model).fit(Z, Y[:12]), Z)
-    np.testing.assert_allclose(twice[:12] + twice[12:], once, atol=1e-6)
+    pair = np.tile(Z, (2, 1)), np.tile(Y[:12], 2)
+    twice = row_slopes(clone(model).fit(*pair), *pair)
+    once = row_slopes(clone(model).fit(Z, Y[:12]), Z, Y[:12])
+    np.testing.assert_allclose(twice, np.tile(once, (2, 1)) / 2, atol=1e-6)
+    weight = np.repeat([1.0, 3.0], 12)
+    np.testing.assert_allclose(row_slopes(clone(model).fit(*pair, weight), *pair, weight)[12:], 0.75 * once, atol=1e-6)
+
+
+def test_equal_features_have_the_slopes_of_their_own_targets():
+    """Features that a network makes equal, of rows with other targets, do not take each other's slope."""
+    from mercer.estimators.value_slopes import row_slopes
+
+    Z, targets = RNG.normal(size=(12, 2)), Y[:12].copy()
+    Z[[3, 7, 9]], targets[9] = Z[0], targets[3]  # the fit merges 3 and 9
+    model = VectorValuedRegressor(Gaussian(0.3), alpha=0.01, tol=1e-9)
+    found, step = row_slopes(clone(model).fit(Z, targets), Z, targets), 1e-4
+    for row in (0, 3, 7, 9):
+        ends = []
+        for sign in (1, -1):
+            moved = Z.copy()
+            moved[row, 1] += sign * step
+            ends.append(clone(model).fit(moved, targets).objective_)
+        assert found[row, 1] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4)
 
 
 def test_it_learns_what_the_kernel_on_raw_inputs_does_not():
@@ -182,6 +202,48 @@ def test_files_refuse_a_network_and_say_so(tmp_path):
     np.testing.assert_array_equal(again.predict(model.features(X)), model.predict(X))
 
 
+def test_tensors_of_integers_stay_integers():
+    words = torch.randint(0, 5, (N, 4))
+    module = nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(12, 2))
+    model = small(max_epochs=1).set_params(module=module).fit(words, Y)
+    data = torch.utils.data.TensorDataset(words, torch.from_numpy(Y))
+    loader = torch.utils.data.DataLoader(data, batch_size=64)
+    np.testing.assert_allclose(
+        small(max_epochs=1).set_params(module=module).fit(loader).predict(words), model.predict(words)
+    )
+    with pytest.raises(DataError, match=r"failed on inputs of shape \(160, 4\), torch\.float32"):
+        model.predict(words.numpy())
+
+
+def test_a_fit_leaves_the_seed_of_others_alone():
+    before = torch.random.get_rng_state()
+    small(max_epochs=1).fit(X, Y)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize(
+    ("items", "settings", "message"),
+    [
+        ((X, Y), {}, "batch_size = 1"),
+        ((X[:0], Y[:0]), {"batch_size": 8}, "n_samples = 0"),
+        ((X, Y, Y), {"batch_size": 8}, "pairs"),
+        ((X[:, :, :3], Y), {"batch_size": 8}, "the module failed"),
+        ((X, Y), {"batch_sampler": [[0, 1]]}, "knows its length"),
+    ],
+    ids=["batch", "empty", "triples", "shape", "sampler"],
+)
+def test_loaders_that_do_not_fit_are_refused(items, settings, message):
+    data = torch.utils.data.TensorDataset(*map(torch.from_numpy, items))
+    with pytest.raises(DataError, match=message):
+        small().fit(torch.utils.data.DataLoader(data, **settings))
+
+
+def test_inputs_that_are_no_tensors_are_refused():
+    pairs = [({"series": torch.zeros(6)}, 1.0)] * 20
+    with pytest.raises(DataError, match="one tensor; got dict"):
+        small().fit(torch.utils.data.DataLoader(pairs, batch_size=8))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -191,8 +253,18 @@ def test_files_refuse_a_network_and_say_so(tmp_path):
         ({"validation_fraction": 1.0}, "validation_fraction"),
         ({"module": nn.Conv1d(1, 2, 3)}, "shape"),
         ({"module": "network"}, r"torch\.nn\.Module"),
+        ({"module": nn.Flatten()}, "weights that are to be trained"),
+        ({"device": "nowhere"}, "a device that PyTorch has"),
+        ({"random_state": "seed"}, "random_state"),
+        ({"validation_fraction": 0.99}, "leaves 4 of 160 rows"),
+        ({"learning_rate": 1e30, "max_epochs": 3}, "a smaller learning_rate"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises((ParameterError, ParameterTypeError, DataError), match=message):
         small().set_params(**settings).fit(X, Y)
+
+
+def test_words_for_targets_are_refused():
+    with pytest.raises(DataError, match="y must hold numbers"):
+        small().fit(X, np.where(ENERGY > 2.4, "loud", "quiet"))

@@ -3,11 +3,24 @@
 import numpy as np
 import pytest
 
+import mercer.losses
 from mercer.kernels import Gaussian
 from mercer.linalg import Dense, Kronecker
-from mercer.losses import LOSSES, Huber, as_loss
+from mercer.losses import (
+    LOSSES,
+    EpsilonInsensitive,
+    EpsilonRidge,
+    ExponentialNorm,
+    Huber,
+    Loss,
+    Norm,
+    OneClassHinge,
+    Power,
+    VectorLoss,
+    as_loss,
+)
 from mercer.measures import Measure
-from mercer.problems import AddedRows, DualProblem, kernel_slope
+from mercer.problems import AddedRows, DualProblem, kernel_slope, level_set_problem
 from mercer.solvers import select
 
 RNG = np.random.default_rng(0)
@@ -18,23 +31,59 @@ Y = np.sign(RNG.normal(size=(9, 1))) * np.ones((1, 3))
 WEIGHT = RNG.uniform(0.5, 2.0, size=9)
 STEP = RNG.normal(size=(9, 9))
 STEP = STEP @ STEP.T / 9
+LOSS_OF = {name: as_loss(name) for name in LOSSES} | {
+    "norm": Norm(),
+    "power": Power(1.3, 0.8),
+    "exponential": ExponentialNorm(1.5),
+    "vectors": VectorLoss(Huber(0.3), 3),
+    **{
+        f"{kind.__name__} {geometry}": kind(0.3, geometry=geometry)
+        for kind in (Huber, EpsilonRidge, EpsilonInsensitive)
+        for geometry in ("pointwise", "componentwise")
+    },
+}
 
 
 def solved(matrix, loss, intercept):
     gram = Kronecker(Dense(matrix), Dense(T))
-    problem = DualProblem(gram, loss, Y, MU, 0.1, WEIGHT, intercept)
+    measure = Measure(MU.points, np.ones(3)) if isinstance(loss, VectorLoss) else MU  # three components of one point
+    problem = DualProblem(gram, loss, Y, measure, 0.1, WEIGHT, intercept)
     return problem, select(problem, tol=1e-11).solve(problem)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", LOSS_OF)
 def test_it_is_the_slope_of_the_optimal_value(name, intercept):
-    loss = as_loss(name)
+    loss = LOSS_OF[name]
     problem, result = solved(K, loss, intercept)
     slope = kernel_slope(problem, result.coef, Dense(T))
     ends = [solved(K + h * STEP, loss, intercept)[1].objective for h in (1e-4, -1e-4)]
     assert np.sum(slope * STEP) == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-4)
     assert np.allclose(slope, slope.T)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_it_is_that_of_level_sets(alpha):
+    settings = {"alpha": alpha, "offset_gram": T, "coupling": 0.2, "output_gram": T}
+
+    def values(matrix):
+        problem = level_set_problem(Dense(matrix), MU, WEIGHT, **settings)
+        return problem, select(problem, tol=1e-11).solve(problem)
+
+    problem, result = values(K)
+    assert isinstance(problem.loss, OneClassHinge)
+    weights = MU.weights
+    right = Dense(np.linalg.inv(np.diag(weights) + 0.2 * np.linalg.inv(T)))
+    ends = [values(K + h * STEP)[1].objective for h in (1e-4, -1e-4)]
+    slope = kernel_slope(problem, result.coef, right)
+    assert np.sum(slope * STEP) == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-4)
+
+
+def test_every_public_loss_is_here():
+    public = [getattr(mercer.losses, name) for name in mercer.losses.__all__]
+    kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Loss)}
+    abstract = {Loss, mercer.losses.BoxLoss}
+    assert kinds - abstract == {type(loss) for loss in LOSS_OF.values()} | {OneClassHinge}
 
 
 def test_at_other_arrays_it_is_the_slope_of_the_dual_value():

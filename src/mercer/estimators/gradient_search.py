@@ -8,18 +8,21 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.model_selection._search import BaseSearchCV
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import _num_samples
 
 from mercer._params import check_number
+from mercer.backend import to_numpy
 from mercer.estimators.certified import is_pairwise
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.held_out_search import SEARCH_PARTS, SEARCH_TOL, HeldOutSearch
+from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.kernel_coordinates import KernelCoordinates
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.settle import settle
 from mercer.estimators.summary import SummarisedEstimator
+from mercer.estimators.validation import _own_errors
 from mercer.estimators.value_slopes import value_slopes
 from mercer.estimators.vector_valued import VectorValuedRegressor
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
@@ -136,7 +139,8 @@ class GradientSearchCV(SummarisedEstimator, BaseSearchCV):
         """
         self._check_settings()
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
-        few = _num_samples(X) <= self.max_samples
+        with _own_errors("X"):
+            few = _num_samples(X) <= self.max_samples
         first = self._first(1.0).fit(X, y, **keywords) if few else None  # which looks at the data, too
         X, y, weight = _indexable(X, y, sample_weight)
         rows, enough = self._searched_rows(weight, y)
@@ -183,7 +187,7 @@ class GradientSearchCV(SummarisedEstimator, BaseSearchCV):
 
     def _searched_rows(self, weight: np.ndarray, y: Any) -> tuple[np.ndarray, bool]:
         """Return the rows to search with, part by part, in random order, and whether there are enough of them."""
-        rng, used = check_random_state(self.random_state), np.flatnonzero(weight > 0)
+        rng, used = as_random_state(self, self.random_state), np.flatnonzero(weight > 0)
         rows = np.sort(rng.permutation(used)[: self.max_samples])
         labels = np.asarray(_safe_indexing(y, rows)) if is_classifier(self._base) else np.zeros(len(rows))
         if min(len(rows), 2 * np.unique(labels, return_counts=True)[1].min()) < FEWEST_SEARCHED:
@@ -208,7 +212,7 @@ class GradientSearchCV(SummarisedEstimator, BaseSearchCV):
         if isinstance(names, str) and names == "auto":
             free = ["alpha"] if isinstance(self._base.alpha, str) else []
             names = [name for name in available if name.startswith("kernel__")] + free
-        elif isinstance(names, str) or not set(names) <= set(available):
+        elif not isinstance(names, (list, tuple)) or not all(name in available for name in names):
             allowed = f"'auto', or a list of some of {', '.join(map(repr, available))}"
             raise parameter_error(self, "parameters", self.parameters, allowed)
         if not names:
@@ -234,11 +238,16 @@ def _settled(first: Any, share: float) -> Any:
 
 def _indexable(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
     """Return inputs and targets of which rows can be taken, and the weight of each row, 1 by default."""
-    X, y = indexable(X, y)
-    weight = np.ones(_num_samples(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if weight.shape != (_num_samples(X),) or not np.sum(weight) > 0:
+    if y is None:
+        raise DataError("GradientSearchCV requires y to be passed, but the target y is None.")
+    with _own_errors("sample_weight"):
+        X, y = indexable(X, y)
+        n = _num_samples(X)
+        weight = np.ones(n) if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=float)
+    weight = np.full(n, weight) if weight.ndim == 0 else weight
+    if weight.shape != (n,) or not np.sum(weight) > 0:
         raise DataError(
-            f"GradientSearchCV: sample_weight must have shape ({_num_samples(X)},) and a positive sum; its shape is "
-            f"{weight.shape}."
+            f"GradientSearchCV: sample_weight must have shape ({n},) and a positive sum; its shape is {weight.shape}, "
+            f"its sum {np.sum(weight):g}."
         )
     return X, y, weight

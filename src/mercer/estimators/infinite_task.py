@@ -253,8 +253,15 @@ def as_generator(owner: object, state: Any) -> np.random.Generator:
     """Return a Generator for what scikit-learn calls a random state, or for a Generator."""
     if isinstance(state, np.random.Generator):
         return state
+    allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
+    return np.random.default_rng(as_random_state(owner, state, allowed).randint(2**31 - 1))
+
+
+def as_random_state(
+    owner: object, state: Any, allowed: str = "None, a non-negative integer or a RandomState"
+) -> np.random.RandomState:
+    """Return a RandomState for what scikit-learn calls a random state."""
     try:
-        return np.random.default_rng(check_random_state(state).randint(2**31 - 1))
+        return check_random_state(state)
     except ValueError as error:
-        allowed = "None, a non-negative integer, a RandomState or a numpy.random.Generator"
         raise parameter_error(owner, "random_state", state, allowed) from error

@@ -147,6 +147,9 @@ class OneClassForest(OutlierMixin, SummarisedEstimator):
         check_number(
             self, "gamma", self.gamma, low=1e-6, high=1e6, strict=False, hint="1 is as many as there are rows."
         )
+        jobs = isinstance(self.n_jobs, numbers.Integral) and not isinstance(self.n_jobs, (bool, np.bool_))
+        if self.n_jobs is not None and not (jobs and self.n_jobs):
+            raise parameter_error(self, "n_jobs", self.n_jobs, "None or an integer other than 0", "-1: one per core.")
         if not (isinstance(self.scores, str) and self.scores in SCORES):
             raise parameter_error(self, "scores", self.scores, " or ".join(map(repr, SCORES)))
         auto = isinstance(self.contamination, str) and self.contamination == "auto"

@@ -54,7 +54,7 @@ class OwnLevels:
         except (TypeError, ValueError, OverflowError) as error:
             raise parameter_error(owner, noun, given, allowed) from error
         table = table[:, None] if table.ndim == 1 else table
-        if table.ndim != 2 or len(table) != n_rows:
+        if table.ndim != 2 or len(table) != n_rows or not table.shape[1]:
             raise parameter_error(owner, noun, f"shape {table.shape}", allowed)
         wrong = ~(((table > 0) & (table < 1)) | np.isnan(table)) | np.isnan(table).all(axis=1, keepdims=True)
         if np.any(wrong):

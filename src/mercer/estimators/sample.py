@@ -123,9 +123,18 @@ class Sample:
             if by_norm and outputs.complete and bound.defect(self.measure) <= ORTHONORMAL:
                 return BoundCoefficients(kernel, bound, self.measure, outputs.n_components, self.output_matrix, whole)
             if not whole:
+                reasons = {
+                    f"{loss!r} is no loss of norms: take geometry='norm'": not loss.of_norms,
+                    "the mean curve is free at each node: pass grid=, for a smooth one, or fit_intercept=False": (
+                        self.fit_intercept
+                    ),
+                    "curves have missing values, or points of their own": not outputs.complete,
+                    "its functions are not orthonormal on the grid": bound.defect(self.measure) > ORTHONORMAL,
+                }
+                first = next(reason for reason, holds in reasons.items() if holds)
                 raise UnsupportedError(
                     "truncation='dual' is for losses of norms of complete curves, functions that are orthonormal on "
-                    "the grid, and no mean curve that is free at each node. Take truncation='kernel'."
+                    f"the grid, and no mean curve that is free at each node. Here {first}. Or take truncation='kernel'."
                 )
             output_kernel = ExpansionKernel(bound)
         return outputs.bind(kernel, output_kernel, self.output_matrix)

@@ -65,7 +65,9 @@ def value_slopes(model: Any) -> dict[str, np.ndarray]:
     if isinstance(kernel, Indexed):
         return found | slopes
     found |= {f"output_kernel__{name}": value for name, value in slopes.items()}
-    return found | {"output_matrix": np.einsum("jakb,jk->ab", blocks, to_numpy(kernel(points, points)))}
+    if "output_matrix" in model.get_params(deep=False):
+        found["output_matrix"] = np.einsum("jakb,jk->ab", blocks, to_numpy(kernel(points, points)))
+    return found
 
 
 def _with_mean(kernel: Kernel, fitted: Kernel, X: np.ndarray, slope: np.ndarray) -> np.ndarray:
@@ -76,18 +78,21 @@ def _with_mean(kernel: Kernel, fitted: Kernel, X: np.ndarray, slope: np.ndarray)
     return slope
 
 
-def row_slopes(model: Any, X: np.ndarray) -> np.ndarray:
+def row_slopes(model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """Return ∂V/∂x_i of a fitted model for the rows that it was fitted to, shape (n, d).
 
-    Of equal rows with equal targets, which a fit merges, the first has the slope of all.
+    Equal rows with equal targets, which a fit merges, share a slope by their weights.
     """
     h, rows, coef, right = _parts(model)
     slope = _with_mean(model.kernel_, h.kernel, rows, coefficient_slope(model.alpha_, coef, right))
     slopes = pull_back(model.kernel_, rows, slope)
-    place = {row.tobytes(): index for index, row in reversed(list(enumerate(X)))}
-    found = np.zeros(X.shape)
-    np.add.at(found, [place[row.tobytes()] for row in rows], slopes)
-    return found
+    if len(rows) == len(X):
+        return slopes
+    targets = np.unique(np.reshape(y, (len(X), -1)), axis=0, return_inverse=True)[1].reshape(-1)
+    places: dict[bytes, int] = {}  # by first appearance, as the fit has them
+    group = [places.setdefault(pair.tobytes(), len(places)) for pair in np.column_stack([X, targets]) + 0.0]
+    weight = np.ones(len(X)) if weight is None else weight
+    return slopes[group] * (weight / np.bincount(group, weights=weight)[group])[:, None]
 
 
 def _parts(model: Any) -> tuple[SeparableExpansion, np.ndarray, np.ndarray, LinearOperator]:
@@ -100,4 +105,5 @@ def _parts(model: Any) -> tuple[SeparableExpansion, np.ndarray, np.ndarray, Line
             "NumPy data; curves that are scattered, and kernels that do not decompose, have none."
         )
     right = output_gram(h.representers, h.n_components, h.output_matrix)
-    return h, to_numpy(model.X_fit_).astype(float), to_numpy(coef).astype(float), right
+    coef = to_numpy(coef).astype(float)[:, : right.shape[0]]  # what a basis does not reach is no function
+    return h, to_numpy(model.X_fit_).astype(float), coef, right

@@ -84,10 +84,12 @@ class Trees(Stateful):
         """Return log of the mean over trees of exp of values (n_nodes,) of the leaves of each row of X, shape (n,)."""
 
         def means(rows: np.ndarray) -> np.ndarray:
-            total = np.full(len(rows), -np.inf)
-            for leaf in self.leaves(rows):
-                total = np.logaddexp(total, logarithms.take(leaf))
-            return total - np.log(len(self.roots))
+            largest, total = np.full(len(rows), -np.inf), np.zeros(len(rows))
+            for leaf in self.leaves(rows):  # in units of the largest so far: what is the same in all trees is exact
+                new = logarithms.take(leaf)
+                before, largest = largest, np.maximum(largest, new)
+                total = total * np.exp(before - largest) + np.exp(new - largest)
+            return largest + np.log(total / len(self.roots))
 
         return _by_blocks(means, X, n_jobs)
 

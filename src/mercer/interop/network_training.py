@@ -52,37 +52,63 @@ class TensorRows:
         Of all rows.
     n_rows : int
         n.
-    device : torch.device
-        Where inputs go.
+    weight : torch.Tensor
+        Of the network: inputs go to its device, and floating ones get its dtype.
     """
 
     take: Callable[[np.ndarray], Any]
     targets: Any
     n_rows: int
-    device: Any
+    weight: Any
 
     @classmethod
-    def of_arrays(cls, X: np.ndarray, y: Any, device: Any) -> TensorRows:
+    def of_arrays(cls, X: np.ndarray, y: Any, weight: Any) -> TensorRows:
         """Return the rows of arrays."""
         torch = torch_library()
-        return cls(lambda rows: torch.from_numpy(np.ascontiguousarray(X[rows])), y, len(X), device)
+        return cls(lambda rows: torch.from_numpy(np.ascontiguousarray(X[rows])), y, len(X), weight)
 
     @classmethod
-    def of_dataset(cls, dataset: Any, collate: Callable[[list[Any]], Any], device: Any) -> TensorRows:
+    def of_dataset(cls, dataset: Any, collate: Callable[[list[Any]], Any], weight: Any) -> TensorRows:
         """Return the rows of a dataset of pairs; targets are read at once."""
         blocks = np.array_split(np.arange(len(dataset)), -(-len(dataset) // ASKED_ROWS))
         pairs = [collate([dataset[int(row)] for row in block]) for block in blocks]
         if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
             raise DataError("DeepKernel: a DataLoader has to bring pairs of inputs and targets.")
         targets = np.concatenate([np.asarray(target) for _, target in pairs])
-        return cls(lambda rows: collate([dataset[int(row)] for row in rows])[0], targets, len(dataset), device)
+        return cls(lambda rows: collate([dataset[int(row)] for row in rows])[0], targets, len(dataset), weight)
 
     def __len__(self) -> int:
         return self.n_rows
 
     def inputs(self, rows: np.ndarray) -> Any:
         """Return the inputs of some rows, as the network takes them."""
-        return self.take(rows).to(self.device)
+        found = self.take(rows)
+        if not isinstance(found, torch_library().Tensor):
+            raise DataError(
+                f"DeepKernel: inputs must be one tensor; got {type(found).__name__}. A collate_fn of the DataLoader "
+                "can make one of them, which the module takes apart."
+            )
+        found = found.to(self.weight.device)
+        return found.to(self.weight.dtype) if found.is_floating_point() else found
+
+
+def asked(network: Any, inputs: Any) -> tuple[Any, np.ndarray]:
+    """Return what a network makes of inputs, and the same as an array; refuse what are no features."""
+    try:
+        features = network(inputs)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"DeepKernel: the module failed on inputs of shape {tuple(inputs.shape)}, {inputs.dtype}: {error}. Arrays "
+            "become floating tensors; only tensors of integers (torch.int64) stay such."
+        ) from error
+    shape = tuple(getattr(features, "shape", ()))
+    Z = features.detach().cpu().numpy().astype(float) if len(shape) == 2 else None
+    if Z is None or not np.all(np.isfinite(Z)):
+        raise DataError(
+            f"DeepKernel: the module must make finite features of shape (n, p); their shape is {shape}. nn.Flatten() "
+            "at its end makes vectors of maps; a smaller learning_rate keeps numbers finite."
+        )
+    return features, Z
 
 
 def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray:
@@ -90,14 +116,7 @@ def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray
     network.eval()
     blocks = np.array_split(index, max(1, -(-len(index) // ASKED_ROWS)))
     with torch_library().no_grad():
-        found = [network(rows.inputs(block)).detach().cpu().numpy() for block in blocks]
-    Z = np.concatenate(found).astype(float)
-    if Z.ndim != 2 or not np.all(np.isfinite(Z)):
-        raise DataError(
-            f"DeepKernel: the module must make finite features of shape (n, p); their shape is {Z.shape}. nn.Flatten() "
-            "at its end makes vectors of maps; a smaller learning_rate keeps numbers finite."
-        )
-    return Z
+        return np.concatenate([asked(network, rows.inputs(block))[1] for block in blocks])
 
 
 class NetworkTraining:
@@ -184,8 +203,7 @@ class NetworkTraining:
     def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
         """Move the network by the slopes of one batch, and return the loss of its halves."""
         self.network.train()
-        features = self.network(self.rows.inputs(batch))
-        Z = features.detach().cpu().numpy().astype(float)
+        features, Z = asked(self.network, self.rows.inputs(batch))
         value, slopes = predicted_halves(model, Z, self.rows.targets[batch])
         optimiser.zero_grad()
         features.backward(torch_library().as_tensor(slopes, dtype=features.dtype, device=features.device))
@@ -212,8 +230,8 @@ def predicted_halves(model: Any, Z: np.ndarray, y: np.ndarray) -> tuple[float, n
         with_them = _fitted(clone(model).set_params(alpha=HALF.alpha(alpha)), Z[both], y[both], weight)
         value += HALF.difference(with_them.objective_, without.objective_) / 2
         before = np.zeros(Z.shape)
-        before[: len(train)] = row_slopes(without, Z[train])
-        slopes[both] += HALF.difference(row_slopes(with_them, Z[both]), before) / 2
+        before[: len(train)] = row_slopes(without, Z[train], y[train])
+        slopes[both] += HALF.difference(row_slopes(with_them, Z[both], y[both], weight), before) / 2
     return value, slopes
 
 

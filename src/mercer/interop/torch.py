@@ -10,23 +10,25 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._params import check_number
 from mercer.estimators import KernelQuantileRegressor
 from mercer.estimators.gradient_search import LEARNERS
+from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.summary import SummarisedEstimator
+from mercer.estimators.validation import _own_errors, _refuse_words
 from mercer.exceptions import DataError, parameter_error
 from mercer.interop.network_training import NetworkTraining, TensorRows, features_of, torch_library
 from mercer.kernels import Gaussian, as_kernel
 
 __all__ = ["DeepKernel"]
 
-#: rows below which there are no batches to speak of
-FEWEST_TRAINED = 10
+#: rows below which there are no batches to speak of, and the least that batches have
+FEWEST_TRAINED, FEWEST_IN_BATCHES = 10, 4
 
 
 class DeepKernel(SummarisedEstimator):
@@ -152,8 +154,8 @@ class DeepKernel(SummarisedEstimator):
         Parameters
         ----------
         X : array-like or tensor of shape (n_samples, ...), or torch.utils.data.DataLoader
-            Inputs of the network, or a loader of pairs (x, y) whose dataset knows its length; its ``collate_fn`` and
-            ``batch_size`` are used.
+            Inputs of the network, which become floating unless they are a tensor of integers; or a loader of pairs
+            (x, y) whose dataset knows its length, of which ``collate_fn`` and ``batch_size`` are used.
         y : array-like
             Targets, as the estimator takes them; None for a loader.
 
@@ -163,21 +165,20 @@ class DeepKernel(SummarisedEstimator):
         """
         torch = torch_library()
         self._check_settings(torch)
-        rows, batch_size = self._rows(torch, X, y)
-        if len(rows) < FEWEST_TRAINED:
-            raise DataError(
-                f"DeepKernel: n_samples = {len(rows)}; halves of batches and held-out rows are asked for, "
-                f"which takes {FEWEST_TRAINED} rows at least."
-            )
-        rng = check_random_state(self.random_state)
-        torch.manual_seed(rng.randint(2**31 - 1))
-        order = rng.permutation(len(rows))
+        network = copy.deepcopy(self.module).to(self._device(torch))
+        rows, batch_size = self._rows(torch, X, y, next(iter(network.parameters())))
+        rng = as_random_state(self, self.random_state)
+        seed, order = rng.randint(2**31 - 1), rng.permutation(len(rows))
         n_out = int(np.ceil(self.validation_fraction * len(rows)))
-        network = copy.deepcopy(self.module).to(rows.device)
+        if len(rows) - n_out < FEWEST_IN_BATCHES:
+            allowed = f"a share that leaves {FEWEST_IN_BATCHES} of {len(rows)} rows to learn from"
+            raise parameter_error(self, "validation_fraction", self.validation_fraction, allowed)
         kernel = Gaussian("median") if self.kernel is None else as_kernel(self.kernel, self)
         head = clone(self._base).set_params(kernel=kernel)
-        training = NetworkTraining(network, rows, head, order[n_out:], np.sort(order[:n_out]), rng)
-        training.run(self.max_epochs, batch_size, self.learning_rate, self.patience)
+        with torch.random.fork_rng():  # dropout and the like have the seed of the fit, and others keep theirs
+            torch.manual_seed(seed)
+            training = NetworkTraining(network, rows, head, order[n_out:], np.sort(order[:n_out]), rng)
+            training.run(self.max_epochs, batch_size, self.learning_rate, self.patience)
         self.module_, self.held_out_ = training.network, training.held_out
         self.history_, self.best_epoch_ = training.history, training.best
         final = head.set_params(kernel=training.head.kernel, verbose=self.verbose)
@@ -188,31 +189,54 @@ class DeepKernel(SummarisedEstimator):
         if not isinstance(self.module, torch.nn.Module):
             allowed = "a torch.nn.Module that makes features (n, p) of inputs (n, ...)"
             raise parameter_error(self, "module", self.module, allowed, "For instance nn.Sequential(...).")
+        if not any(weight.requires_grad for weight in self.module.parameters()):
+            allowed = "a module with weights that are to be trained"
+            hint = "Features that are fixed are inputs: fit the estimator to module(X).detach().numpy()."
+            raise parameter_error(self, "module", self.module, allowed, hint)
         if type(self._base) not in LEARNERS:
             allowed = "one of " + ", ".join(kind.__name__ for kind in LEARNERS)
             raise parameter_error(self, "estimator", self.estimator, allowed)
-        for name, least in (("max_epochs", 1), ("batch_size", 4), ("patience", 1)):
+        for name, least in (("max_epochs", 1), ("batch_size", FEWEST_IN_BATCHES), ("patience", 1)):
             check_number(self, name, getattr(self, name), low=least, strict=False, integer=True)
         check_number(self, "learning_rate", self.learning_rate, low=0)
         check_number(self, "validation_fraction", self.validation_fraction, low=0, high=1)
 
-    def _rows(self, torch: Any, X: Any, y: Any) -> tuple[TensorRows, int]:
-        """Return the rows, on the device where the network is to be trained, and how many make a batch."""
+    def _device(self, torch: Any) -> Any:
+        """Return the device where the network is to be trained."""
         found = "cuda" if torch.cuda.is_available() else "cpu"
-        device = torch.device(found if self.device is None else self.device)
+        try:
+            device = torch.device(found if self.device is None else self.device)
+            torch.empty(0, device=device)
+        except (RuntimeError, TypeError, AssertionError) as error:
+            allowed = f"a device that PyTorch has here, such as {found!r}"
+            raise parameter_error(self, "device", self.device, allowed, str(error).splitlines()[0]) from error
+        return device
+
+    def _rows(self, torch: Any, X: Any, y: Any, weight: Any) -> tuple[TensorRows, int]:
+        """Return the rows, as a network with such a weight takes them, and how many make a batch."""
         if isinstance(X, torch.utils.data.DataLoader):
             if y is not None or not hasattr(X.dataset, "__len__") or X.batch_size is None:
                 raise DataError(
                     "DeepKernel: a DataLoader brings its targets and batches, from a dataset that knows its length; "
                     "leave y out. Of an endless stream pass some rows as arrays."
                 )
-            return TensorRows.of_dataset(X.dataset, X.collate_fn, device), int(X.batch_size)
-        if isinstance(X, torch.Tensor):
-            X = X.detach().cpu().numpy()
-        if isinstance(y, torch.Tensor):
-            y = y.detach().cpu().numpy()
-        X, y = validate_data(self, X, y, allow_nd=True, dtype=np.float32, multi_output=True, y_numeric=False)
-        return TensorRows.of_arrays(X, y, device), int(self.batch_size)
+            if X.batch_size < FEWEST_IN_BATCHES:
+                raise DataError(
+                    f"DeepKernel: batch_size = {X.batch_size} of the DataLoader; halves of batches are predicted from "
+                    f"each other, which takes {FEWEST_IN_BATCHES} rows at least. Pass DataLoader(..., batch_size=256)."
+                )
+            _check_number_of_rows(len(X.dataset))
+            rows, batch_size = TensorRows.of_dataset(X.dataset, X.collate_fn, weight), int(X.batch_size)
+        else:
+            y = y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
+            X, dtype = _as_inputs(torch, X)
+            with _own_errors("X"):
+                X, y = validate_data(self, X, y, allow_nd=True, dtype=dtype, multi_output=True, y_numeric=False)
+            _check_number_of_rows(len(X))
+            rows, batch_size = TensorRows.of_arrays(X, y, weight), int(self.batch_size)
+        if not is_classifier(self._base):
+            _refuse_words(self, rows.targets)
+        return rows, batch_size
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -220,11 +244,11 @@ class DeepKernel(SummarisedEstimator):
         """Return the features that the network makes of rows, shape (n_samples, p)."""
         torch = torch_library()
         check_is_fitted(self)
-        if isinstance(X, torch.Tensor):
-            X = X.detach().cpu().numpy()
-        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float32)
-        device = next(iter(self.module_.parameters())).device
-        return features_of(self.module_, TensorRows.of_arrays(X, None, device), np.arange(len(X)))
+        X, dtype = _as_inputs(torch, X)
+        with _own_errors("X"):
+            X = validate_data(self, X, reset=False, allow_nd=True, dtype=dtype)
+        weight = next(iter(self.module_.parameters()))
+        return features_of(self.module_, TensorRows.of_arrays(X, None, weight), np.arange(len(X)))
 
     @property
     def classes_(self):
@@ -234,6 +258,23 @@ class DeepKernel(SummarisedEstimator):
     def score(self, X, y, **keywords):
         """Return the score of the estimator."""
         return self.estimator_.score(self.features(X), y, **keywords)
+
+
+def _as_inputs(torch: Any, X: Any) -> tuple[Any, Any]:
+    """Return inputs for scikit-learn to check, and their dtype: only tensors of integers, such as words, stay such."""
+    if not isinstance(X, torch.Tensor):
+        return X, np.float32
+    integers = X.dtype in (torch.int32, torch.int64)
+    X = X.detach().cpu().numpy()
+    return X, X.dtype if integers else np.float32
+
+
+def _check_number_of_rows(n: int) -> None:
+    if n < FEWEST_TRAINED:
+        raise DataError(
+            f"DeepKernel: n_samples = {n}; halves of batches and held-out rows are asked for, which takes "
+            f"{FEWEST_TRAINED} rows at least."
+        )
 
 
 def _handed_on(name: str) -> Any:

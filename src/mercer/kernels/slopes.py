@@ -120,7 +120,7 @@ def _of_matern(kernel: Matern, X: np.ndarray, slope: np.ndarray) -> dict[str, np
 
 
 def _of_bandwidth(kernel: Radial, X: np.ndarray, slope: np.ndarray) -> dict[str, np.ndarray]:
-    """∂V/∂w_k² = Σ_ij slope_ij φ′(s_ij)(x_ik − x_jk)², w = bᵉ for a bandwidth b; differences where φ is rough."""
+    """∂V/∂w_k² = Σ_ij slope_ij φ′(s_ij)(x_ik − x_jk)², w = w(1)bᵉ for a bandwidth b; differences where φ is rough."""
     X, name = as_points(kernel, X), kernel._bandwidth
     if not kernel.differentiable:
         return dict(_differences(kernel, X, slope, [name]))
@@ -128,8 +128,9 @@ def _of_bandwidth(kernel: Radial, X: np.ndarray, slope: np.ndarray) -> dict[str,
     bent = slope * kernel.profile(kernel.squared_distances(X), 1)
     columns = 2 * (bent.sum(axis=1) @ centred**2 - np.sum(centred * (bent @ centred), axis=0))
     bandwidth = np.asarray(to_numpy(getattr(kernel, name)), dtype=float)
-    exponent = math.log(kernel._to_weight(math.e))
-    each = 2 * exponent * bandwidth ** (2 * exponent - 1)
+    unit = float(kernel._to_weight(1.0))
+    exponent = math.log(kernel._to_weight(math.e) / unit)
+    each = 2 * exponent * unit**2 * bandwidth ** (2 * exponent - 1)
     return {name: np.asarray(each * (columns if bandwidth.ndim else columns.sum()))}
 
 
@@ -175,6 +176,7 @@ def _of_linear(kernel: Linear, X: np.ndarray, slope: np.ndarray) -> dict[str, np
 
 @parameter_slopes.register
 def _of_polynomial(kernel: Polynomial, X: np.ndarray, slope: np.ndarray) -> dict[str, np.ndarray]:
+    X = as_points(kernel, X)
     products = X @ X.T
     bent = slope * kernel.degree * kernel._base(products) ** (kernel.degree - 1)
     return {"gamma": np.asarray(np.sum(bent * products)), "constant": np.asarray(np.sum(bent))}
