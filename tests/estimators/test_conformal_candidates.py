@@ -95,3 +95,31 @@ def test_names_of_columns():
     model = ConformalCandidates(InputOutputKernelRegressor(output_kernel="jaccard"), random_state=0).fit(frame, Z)
     assert model.feature_names_in_.tolist() == list(frame)
     assert not hasattr(model.fit(X, Z), "feature_names_in_")
+
+
+def test_misfits_that_tie_are_inside():
+    """One object that is everywhere: all misfits are equal, but for the rounding of products of other shapes."""
+    rng = np.random.default_rng(0)
+    X, Z = np.full((90, 3), 0.1), (rng.random((90, 7)) < 0.5).astype(float)
+    base = InputOutputKernelRegressor(Gaussian(1.0), "linear", alpha=0.3).fit(X, Z)
+    for _ in range(20):
+        one = rng.normal(size=(1, 7))
+        model = ConformalCandidates(FrozenEstimator(base)).fit(X, one.repeat(90, axis=0))
+        assert all(len(found) == 1 for found in model.predict_set(X[:50], one))
+
+
+def test_gram_matrices_of_the_wrong_shape_and_other_fits():
+    rng = np.random.default_rng(2)
+    X, Z = draw(rng, 40)
+    gram = Gaussian(1.0)(X)
+    model = ConformalCandidates(InputOutputKernelRegressor("precomputed", "jaccard", alpha=0.1), random_state=0)
+    model.fit(gram, Z)
+    assert model.n_features_in_ == 40
+    for wrong in (gram[:, :7], gram[0]):
+        with pytest.raises(DataError, match="a column for each of the 40 rows"):
+            model.predict_set(wrong)
+    with pytest.raises(DataError, match=r"an array \(n, n\)"):
+        model.fit(gram[0], Z)
+    frozen = FrozenEstimator(InputOutputKernelRegressor(Gaussian(1.0), "jaccard", alpha=0.1).fit(X, Z))
+    assert model.set_params(estimator=frozen).fit(X, Z).n_features_in_ == 1
+    assert len(model.predict_set(X[:3], EVERY)) == 3

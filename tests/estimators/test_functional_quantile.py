@@ -264,3 +264,45 @@ def test_bad_data_are_refused():
         model.predict_quantile(X, [90])
     with pytest.warns(ExtrapolationWarning, match="too few for some"):
         model.predict_quantile(X, [0.999])
+
+
+def test_between_the_nodes_curves_are_covered_and_never_cross():
+    """Held-out curves at times that no curve was seen at, and levels in any order."""
+    fine = np.linspace(0, 1, 15)
+    curves = np.random.default_rng(0)
+
+    def smooth(n):
+        X = curves.uniform(size=(n, 1))
+        size, shift = curves.normal(size=(2, n, 1))
+        return X, np.sin(2 * np.pi * fine) * X + (0.1 + 0.3 * X) * (size * np.cos(2 * fine) + shift * np.sin(2 * fine))
+
+    inputs, outputs = smooth(150)
+    model = FunctionalQuantileRegressor(Gaussian(5.0), alpha=1e-3, grid=fine[::2], random_state=0)
+    model.fit(inputs, outputs[:, ::2])
+    new, later = smooth(400)
+    levels = np.array([0.9, 0.1, 0.5])
+    q = model.predict_quantile(new, levels, points=fine[1::2])
+    assert np.all((q[:, :, 1] <= q[:, :, 2]) & (q[:, :, 2] <= q[:, :, 0]))
+    shares = np.mean(later[:, 1::2, None] <= q, axis=(0, 1))
+    np.testing.assert_allclose(shares, levels, atol=0.05)
+
+
+def test_levels_in_any_order_at_places_in_the_plane():
+    rng = np.random.default_rng(0)
+    places, inputs = rng.uniform(size=(5, 2)), rng.uniform(size=(40, 1))
+    values = inputs + rng.normal(size=(40, 5))
+    model = FunctionalQuantileRegressor(Gaussian(1.0), alpha=0.1, grid=places, random_state=0).fit(inputs, values)
+    falling = model.predict_quantile(inputs, [0.9, 0.5, 0.1], points=places[:2])
+    assert np.all(np.diff(falling, axis=2) <= 0)
+    np.testing.assert_allclose(falling[:, :, ::-1], model.predict_quantile(inputs, [0.1, 0.5, 0.9], points=places[:2]))
+
+
+def test_two_curves_and_scores_of_gram_matrices():
+    two = FunctionalQuantileRegressor(Gaussian(1.0), grid=GRID).fit(X[:2], Y[:2])
+    assert np.all(np.isfinite(two.predict(X[:3])))
+    K = FIXED["kernel"](X)
+    given = FunctionalQuantileRegressor(**(FIXED | {"kernel": "precomputed"}), grid=GRID, calibration="split")
+    plain = FunctionalQuantileRegressor(**FIXED, grid=GRID, calibration="split", random_state=0).fit(X, Y)
+    assert given.set_params(random_state=0).fit(K, Y).score(K, Y) == pytest.approx(plain.score(X, Y), abs=1e-3)
+    with pytest.raises(MercerError, match="sample_weight"):
+        plain.score(X, Y, sample_weight=[1.0, 2.0])

@@ -249,6 +249,17 @@ def test_sparse_expansions_evaluate_fewer_kernel_values():
     counted.clear()
     model.predict_mean(words[:3])
     assert sum(counted) == 3 * len(model.support_)
+    counted.clear()
+    centred = InputOutputKernelRegressor(
+        Centred(ObjectFunction(count)), "linear", loss=EpsilonRidge(1.0), alpha=1e-4
+    ).fit(words, targets)
+    counted.clear()
+    centred.predict_mean(words[:3])
+    own = len(centred.support_)
+    assert sum(counted) <= 40 * 40 + 3 * own + 40 * (3 + own)  # the mean of all pairs once ...
+    counted.clear()
+    centred.predict_mean(words[:3])
+    assert sum(counted) == 3 * own + 40 * (3 + own)  # ... and never again
     dense = InputOutputKernelRegressor("precomputed", "linear", loss=EpsilonRidge(1.0), alpha=1e-4)
     dense.fit(Spectrum(1, shorter=True)(words), targets)
     np.testing.assert_allclose(

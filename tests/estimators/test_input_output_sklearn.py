@@ -15,9 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import CandidateLists, InputOutputKernelRegressor
+from mercer.estimators.candidates import distinct_objects
 from mercer.exceptions import DataError, MercerError, ParameterError, UnsupportedError
 from mercer.kernels import Gaussian
-from mercer.kernels.objects import EditSimilarity, FeatureGaussian, Jaccard, ObjectFunction
+from mercer.kernels.objects import EditSimilarity, FeatureGaussian, Jaccard, ObjectFunction, Spectrum
 from mercer.losses import Huber, Pinball
 from mercer.model_selection import (
     example_f1,
@@ -102,6 +103,8 @@ INDEFINITE = np.ones((40, 40)) - 2 * np.eye(40)
     ("settings", "Z", "message"),
     [
         ({"output_kernel": "precomputed"}, LABELS, r"is the Gram matrix of the outputs, of shape \(40, 40\)"),
+        ({"output_kernel": "precomputed"}, "ab", "must hold numbers"),
+        ({"solver": X}, LABELS, "solver must be"),
         ({"output_kernel": "precomputed"}, INDEFINITE, "positive semi-definite"),
         ({"output_kernel": "precomputed"}, np.triu(np.ones((40, 40))), "symmetric"),
         ({"output_kernel": ObjectFunction(lambda A, B: 1.0 - np.equal.outer(A, B))}, np.arange(40), "semi-definite"),
@@ -143,6 +146,12 @@ def test_what_prediction_refuses():
         CandidateLists([])
     with pytest.raises(DataError, match="indices must be from 0 to 0"):
         CandidateLists.of([{1}], [[1]])
+    with pytest.raises(DataError, match="indices must be integers"):
+        CandidateLists.of([{1}], [[0.7]])
+    with pytest.raises(DataError, match="of one kind"):
+        CandidateLists([np.zeros((1, 2)), np.zeros((1, 3))])
+    with pytest.raises(DataError, match="single number"):
+        CandidateLists(np.array(1.0))
     with pytest.raises(DataError, match="40 rows need as many lists"):
         model.predict(X, CandidateLists([[{1}]]))
     with pytest.raises(UnsupportedError, match="has no coordinates"):
@@ -169,7 +178,33 @@ def test_what_prediction_refuses():
         (LABELS, r"shape \(m, 40\)"),
         (LABELS @ LABELS.T, "differs from object to object"),
         ((LABELS @ LABELS.T, np.ones(3)), r"must have shape \(40,\)"),
+        ((LABELS @ LABELS.T, np.full(40, -1.0)), "numbers from 0"),
         (np.full((2, 40), np.nan), "finite"),
+        (["a"], "must hold numbers"),
     ):
         with pytest.raises(DataError, match=message):
             given.predict(X, candidates)
+
+
+def test_objects_in_lists_arrays_and_series():
+    """A model does not mind in what its inputs and candidates come."""
+    words = ["".join(RNG.choice(list("ab"), 3)) for _ in range(40)]
+    model = InputOutputKernelRegressor(Spectrum(2), "spectrum", alpha=0.1).fit(words, words)
+    others = InputOutputKernelRegressor(Spectrum(2), "spectrum", alpha=0.1).fit(pd.Series(words), pd.Series(words))
+    assert len(model.outputs_fit_) == len(others.outputs_fit_) == len(set(words))
+    for same in (np.array(words), pd.Series(words), tuple(words)):
+        np.testing.assert_allclose(others.score_candidates(same), model.score_candidates(words), atol=1e-9)
+        np.testing.assert_allclose(model.score_candidates(words, same), model.score_candidates(words, words))
+    for nothing in ([], np.zeros(0)):
+        with pytest.raises(DataError, match="inputs: there are none"):
+            model.predict(nothing)
+
+
+def test_distinct_outputs_are_the_candidates():
+    sparse = scipy.sparse.csr_array(np.vstack([LABELS, LABELS]))
+    sparse.data[:3] = 1  # a matrix that is not changed
+    model = InputOutputKernelRegressor(alpha=0.1).fit(np.vstack([X, X]), sparse)
+    assert model.outputs_fit_.shape[0] == len(np.unique(LABELS, axis=0))
+    rows = np.array([["a", 1], ["a", 1], ["b", 1]], dtype=object)
+    np.testing.assert_array_equal(distinct_objects(rows), [0, 2])
+    np.testing.assert_array_equal(distinct_objects([np.zeros(1), np.zeros(1)]), [0, 1])

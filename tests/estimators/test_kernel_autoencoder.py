@@ -18,6 +18,7 @@ from mercer.estimators.pre_image import fixed_point_pre_images, nearest_pre_imag
 from mercer.exceptions import DataError, MercerError, UnsupportedError
 from mercer.kernels import Gaussian, Linear, Matern, Polynomial, RationalQuadratic
 from mercer.losses import EpsilonInsensitive, EpsilonRidge, Huber, Pinball, Square
+from mercer.solvers import ProximalGradient
 
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, 5, size=70)
@@ -208,3 +209,10 @@ def test_bad_data_are_refused():
         model.inverse_transform(np.zeros((1, 2)), "mean")
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         KernelAutoencoder(2, max_iter=1).fit(BALL)
+    K = Gaussian(1.0)(BALL)
+    given = KernelAutoencoder(1, kernel="precomputed", max_iter=50).fit(K)
+    assert np.isfinite(given.score(K))
+    with pytest.raises(DataError, match="pass diagonal"):  # as many rows as columns, but others
+        given.reconstruction_error(K[::-1])
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        KernelAutoencoder(1, max_iter=2, loss="huber", solver=ProximalGradient(max_iter=1)).fit(BALL)

@@ -60,3 +60,22 @@ def test_a_given_alpha_is_kept_and_one_output_has_nothing_to_learn():
 def test_ranks_that_are_none(rank):
     with pytest.raises(MercerError, match="rank"):
         LearnedMatrix(rank=rank)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_targets_that_do_not_differ_teach_nothing(value, fit_intercept, missing):
+    X, Y = np.random.default_rng(0).normal(size=(9, 2)), np.full((9, 3), value)
+    Y[0, 0] = np.nan if missing else value
+    model = VectorValuedRegressor(
+        Gaussian(0.5), output_matrix="learned", loss="huber", alpha=1e-3, fit_intercept=fit_intercept
+    ).fit(X, Y)
+    assert np.all(np.isfinite(model.predict(X)))
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+def test_inputs_that_do_not_differ_teach_nothing(rank):
+    Y = np.random.default_rng(0).normal(size=(9, 3))
+    model = VectorValuedRegressor(Gaussian(0.5), output_matrix=LearnedMatrix(rank), alpha=1e-3).fit(np.ones((9, 2)), Y)
+    assert np.all(np.isfinite(model.predict(np.ones((1, 2)))))

@@ -73,3 +73,24 @@ def test_when_it_is_taken():
         make(EpsilonRidge(0.5), alpha=1e-5, d=20, n=100),
     ):
         assert not isinstance(select(problem), FactoredADMM)
+
+
+@pytest.mark.parametrize("solver", [FactoredADMM(1e-4), ADMM(1e-4)], ids=repr)
+@pytest.mark.parametrize("alpha", [1e-5, 1e-7])
+def test_a_tube_around_the_null_array_is_left(solver, alpha):
+    """ρ is so small at first that the prox returns zeros only, from which no ratio of residuals says how to go on."""
+    K = Gaussian(0.5)(np.random.default_rng(2).normal(size=(5, 2)))
+    measure = Measure(np.zeros(1), np.ones(1))
+    posed = DualProblem(Kronecker(Dense(K), Dense(np.eye(1))), EpsilonInsensitive(0.4), np.ones((5, 1)), measure, alpha)
+    assert solver.solve(posed).converged
+
+
+def test_a_matrix_beside_which_rho_is_rounding():
+    rng = np.random.default_rng(0)
+    K = 1e16 * (u := rng.normal(size=(30, 2))) @ u.T
+    measure = Measure(np.arange(3.0), np.ones(3))
+    posed = DualProblem(
+        Kronecker(Dense(K), Dense(np.eye(3))), EpsilonRidge(0.1), rng.normal(size=(30, 3)), measure, 1e-3
+    )
+    result = FactoredADMM(1e-3, max_iter=50).solve(posed)
+    assert np.all(np.isfinite(result.coef))

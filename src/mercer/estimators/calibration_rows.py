@@ -16,9 +16,8 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
 from mercer._params import check_number
-from mercer.backend import to_numpy
 from mercer.estimators.delegation import weight_parameter
-from mercer.estimators.validation import _own_errors
+from mercer.estimators.validation import _own_errors, as_array, float_array
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.preprocessing.curve_table import as_table
 
@@ -147,7 +146,7 @@ class CalibrationRows:
         """Return X, of a Gram matrix the columns that belong to the rows that a model was fitted on."""
         if columns is None:
             return as_table(X)
-        gram = np.asarray(to_numpy(X))
+        gram = float_array(type(self).__name__, as_array(X), "X")
         if gram.ndim != 2 or gram.shape[1] != self.n_features_in_:
             raise DataError(
                 f"{type(self).__name__}: a Gram matrix must have a column for each of the {self.n_features_in_} rows "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +57,7 @@ class CandidateLists:
     """
 
     def __init__(self, lists: Sequence[Any]) -> None:
-        read = [as_objects(self, one) for one in lists]
+        read = [as_objects(self, one) for one in _lists(lists)]
         sizes = [count_objects(one) for one in read]
         self._refuse_empty(sizes)
         self.pool: Any = join_objects(self, read)
@@ -68,7 +69,7 @@ class CandidateLists:
         """Return lists of objects of a common pool, which are read and compared once, by their indices."""
         self = cls.__new__(cls)
         self.pool = as_objects("CandidateLists", pool)
-        self.rows = [np.asarray(one, dtype=int).ravel() for one in indices]
+        self.rows = [_indices(one) for one in _lists(indices)]
         self._refuse_empty([len(one) for one in self.rows])
         if any(one.min() < 0 or one.max() >= count_objects(self.pool) for one in self.rows):
             raise DataError(f"CandidateLists: indices must be from 0 to {count_objects(self.pool) - 1}.")
@@ -84,6 +85,22 @@ class CandidateLists:
         return len(self.rows)
 
 
+def _lists(lists: Any) -> list[Any]:
+    """Return what should be lists of candidates as a list."""
+    return list(as_objects("CandidateLists", lists))
+
+
+def _indices(one: Any) -> np.ndarray:
+    """Return the indices of the candidates of a row."""
+    try:
+        found = np.asarray(one).ravel()
+    except ValueError:
+        found = np.array([np.nan])
+    if found.size and found.dtype.kind not in "iu":
+        raise DataError(f"CandidateLists: indices must be integers, a list of them for each row; got {one!r}.")
+    return found.astype(int)
+
+
 def count_objects(objects: Any) -> int:
     """Return how many objects there are."""
     return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
@@ -91,38 +108,34 @@ def count_objects(objects: Any) -> int:
 
 def join_objects(owner: object, parts: list[Any]) -> Any:
     """Return several sequences of objects as one: arrays, sparse matrices, or lists."""
-    arrays = [isinstance(one, np.ndarray) for one in parts]
-    if all(arrays):
-        if len({one.shape[1:] for one in parts}) > 1:
-            shapes = " and ".join(str(one.shape[1:]) for one in parts)
-            raise DataError(f"{type(owner).__name__}: arrays of objects must be of one shape; got rows of {shapes}.")
-        return np.concatenate(parts)
-    sparse = [scipy.sparse.issparse(one) for one in parts]
-    if all(sparse):
-        return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    try:
+        if all(isinstance(one, np.ndarray) for one in parts):
+            return np.concatenate(parts)
+        if all(scipy.sparse.issparse(one) for one in parts):
+            return scipy.sparse.csr_array(scipy.sparse.vstack(parts))
+    except ValueError as error:
+        raise DataError(f"{type(owner).__name__}: objects that come together must be of one kind: {error}.") from error
     return [one for objects in parts for one in objects]
 
 
-def nonempty(candidates: Any) -> Any:
-    """Return a sequence of candidates, or refuse one without any."""
-    objects = as_objects("candidates", candidates)
+def nonempty(candidates: Any, owner: object = "candidates", remedy: str = ", or None for the training outputs") -> Any:
+    """Return a sequence of candidates or other objects, or refuse one without any."""
+    objects = as_objects(owner, candidates)
     if count_objects(objects) == 0:
-        raise DataError("candidates: there are none. Pass one object at least, or None for the training outputs.")
+        name = owner if isinstance(owner, str) else type(owner).__name__
+        raise DataError(f"{name}: there are none. Pass one object at least{remedy}.")
     return objects
 
 
 def distinct_objects(objects: Any) -> np.ndarray:
-    """Return the first places of distinct objects, in their order; all of them where that cannot be told."""
-    if scipy.sparse.issparse(objects):
-        return np.arange(objects.shape[0])
-    if isinstance(objects, np.ndarray):
-        rows = objects.reshape(len(objects), -1)
-        if rows.dtype == object:
-            return np.arange(len(rows))
-        keys: list[Any] = [row.tobytes() for row in rows]
-    else:
-        keys = [frozenset(one) if isinstance(one, set) else one for one in objects]
-        keys = [tuple(one) if isinstance(one, list) else one for one in keys]
+    """Return the first places of distinct objects, in their order; all of them where that cannot be told.
+
+    Examples
+    --------
+    >>> distinct_objects([{"a"}, set(), {"a"}])
+    array([0, 1])
+    """
+    keys = _keys(objects)
     try:
         first: dict[Any, int] = {}
         for i, key in enumerate(keys):
@@ -130,3 +143,19 @@ def distinct_objects(objects: Any) -> np.ndarray:
         return np.array(list(first.values()))
     except TypeError:
         return np.arange(len(keys))
+
+
+def _keys(objects: Any) -> list[Any]:
+    """Return something for each object that is the same for the same objects, and can be looked up as a rule."""
+    if scipy.sparse.issparse(objects):
+        matrix = scipy.sparse.csr_array(objects, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        rows = [slice(start, end) for start, end in itertools.pairwise(matrix.indptr)]
+        return [(matrix.indices[row].tobytes(), matrix.data[row].tobytes()) for row in rows]
+    if isinstance(objects, np.ndarray):
+        if objects.dtype != object:
+            return [row.tobytes() for row in objects.reshape(len(objects), -1)]
+        objects = list(objects) if objects.ndim == 1 else [tuple(row) for row in objects]  # objects of Python
+    keys = [frozenset(one) if isinstance(one, set) else one for one in objects]
+    return [tuple(one) if isinstance(one, list) else one for one in keys]

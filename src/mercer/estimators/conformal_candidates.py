@@ -10,15 +10,16 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._params import check_number
 from mercer.estimators.calibration_rows import CalibrationRows, check_rows, take_rows_of
-from mercer.estimators.candidates import CandidateLists
+from mercer.estimators.candidates import CandidateLists, count_objects
 from mercer.estimators.delegation import offers, reach
 from mercer.estimators.input_output import InputOutputKernelRegressor
+from mercer.estimators.ranking import TIED
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import read_weight
+from mercer.estimators.validation import _own_errors, read_weight
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels.objects import as_objects, take_objects
 
@@ -108,12 +109,17 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
             )
         check_rows(X)
         objects = as_objects(self, y)
-        n, rows = _count(objects), np.arange(_count(objects))
-        if _count(X) != n:
-            raise DataError(f"ConformalCandidates: X and Z have inconsistent numbers of samples, {_count(X)} and {n}.")
+        n, rows = count_objects(objects), np.arange(count_objects(objects))
+        with _own_errors("X"):
+            given = _num_samples(X)
+        if given != n:
+            raise DataError(f"ConformalCandidates: X and Z have inconsistent numbers of samples, {given} and {n}.")
+        if get_tags(base).input_tags.pairwise and len(getattr(X, "shape", ())) != 2:
+            raise DataError("ConformalCandidates: with kernel='precomputed' X is the Gram matrix, an array (n, n).")
         weight = None if sample_weight is None else read_weight(sample_weight, np.zeros((n, 1)))
         if isinstance(base, FrozenEstimator):
             rows = rows if weight is None else np.flatnonzero(weight)
+            self.columns_ = None
             return self._calibrate(base, take_rows_of(X, rows), take_objects(objects, rows))
         if bool(getattr(base, "_given_outputs", False)):
             raise UnsupportedError(
@@ -124,14 +130,16 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
         model = self._fit_base(X, take_objects(objects, train), weight, train)
         inputs = _safe_split(model, X, None, test, train)[0] if hasattr(X, "shape") else _safe_indexing(X, test)
         self.columns_ = train if get_tags(model).input_tags.pairwise else None
-        return self._calibrate(model, inputs, take_objects(objects, test))
+        self._calibrate(model, inputs, take_objects(objects, test))
+        if self.columns_ is not None:
+            self.n_features_in_ = X.shape[1]
+        return self
 
     def _calibrate(self, model: Any, X: Any, objects: Any) -> ConformalCandidates:
-        self.columns_ = getattr(self, "columns_", None)
-        self.n_features_in_ = X.shape[1] if self.columns_ is None and hasattr(X, "shape") else len(X)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if hasattr(model, "feature_names_in_"):
-            self.feature_names_in_ = model.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
         regression, inner = reach(model, X, "truth_rank")
         self.estimator_, self.misfits_ = model, np.sort(regression.misfit(inner, objects))
         self.n_calibration_ = len(self.misfits_)
@@ -140,7 +148,7 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
     def predict(self, X, candidates=None):
         """Return what the regression predicts."""
         check_is_fitted(self)
-        regression, inner = reach(self.estimator_, self._rows(X), "truth_rank")
+        regression, inner = self._reach(X)
         return regression.predict(inner, candidates)
 
     def predict_set(self, X, candidates=None, coverage=0.9):
@@ -161,21 +169,18 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
         check_is_fitted(self)
         check_number(self, "coverage", coverage, low=0, high=1)
         bound = self.misfits_[self._rank("coverage", coverage, coverage) - 1]
-        regression, inner = reach(self.estimator_, self._rows(X), "truth_rank")
+        regression, inner = self._reach(X)
         lists = isinstance(candidates, CandidateLists)
         encoded = regression.encode(candidates.pool if lists else candidates)
         misfits = regression.misfits(inner, candidates if lists else encoded)
         found = []
         for i, one in enumerate(misfits):
             order = np.argsort(one, kind="stable")
-            inside = order[one[order] <= bound]
+            rounding = TIED * max(float(np.max(np.abs(one))), abs(float(bound)))  # what ties with the bound is inside
+            inside = order[one[order] <= bound + rounding]
             found.append(take_objects(encoded.objects, candidates.rows[i][inside] if lists else inside))
         return found
 
-    def _rows(self, X: Any) -> Any:
-        """Return X, of a Gram matrix the columns of the rows that the regression was fitted on."""
-        return X if self.columns_ is None else np.asarray(X)[:, self.columns_]
-
-
-def _count(objects: Any) -> int:
-    return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
+    def _reach(self, X: Any) -> tuple[Any, Any]:
+        """Return the regression and its inputs; of a Gram matrix the columns of the rows that it was fitted on."""
+        return reach(self.estimator_, X if self.columns_ is None else self._inputs(X, self.columns_), "truth_rank")

@@ -23,7 +23,7 @@ from mercer.estimators.row_order import canonical_order
 from mercer.estimators.sample import Sample
 from mercer.estimators.sample_regressor import SampleRegressor
 from mercer.estimators.smoothness import per_deviation, some_rows
-from mercer.estimators.validation import as_points, check_gram, check_range, validate_rows
+from mercer.estimators.validation import as_points, check_gram, check_range, validate_rows, validate_weight
 from mercer.exceptions import DataError, ExtrapolationWarning, UnsupportedError, parameter_error
 from mercer.interpolation import interpolation, refine, spatial_interpolation
 from mercer.kernels import Gaussian, Kernel, as_kernel
@@ -178,7 +178,8 @@ class FunctionalQuantileRegressor(MultiOutputMixin, RegressorMixin, SampleRegres
         if not (self.measure is None or isinstance(self.measure, MeasureRule)):
             hint = "For a list of levels pass Points([0.1, 0.5, 0.9])."
             raise parameter_error(self, "measure", self.measure, "a MeasureRule", hint)
-        if not (self.calibration is None or self.calibration in ("auto", "cross", "split")):
+        named = isinstance(self.calibration, str) and self.calibration in ("auto", "cross", "split")
+        if not (named or self.calibration is None):
             raise parameter_error(self, "calibration", self.calibration, "'auto', 'cross', 'split' or None")
 
     def _levels(self, rng: np.random.Generator) -> Measure:
@@ -299,7 +300,7 @@ class FunctionalQuantileRegressor(MultiOutputMixin, RegressorMixin, SampleRegres
         order = canonical_order(sample.X, np.nanmean(to_numpy(sample.outputs.values), axis=1))
         sample = some_rows(sample.take(order, pairwise), pairwise, ALPHA_ROWS)
         rows = np.arange(len(sample))
-        folds = [rows[rows % ALPHA_FOLDS == k] for k in range(ALPHA_FOLDS)]
+        folds = [rows[k::ALPHA_FOLDS] for k in range(min(ALPHA_FOLDS, len(rows)))]
         losses: dict[int, float] = {}
 
         def loss(power: int) -> float:
@@ -433,10 +434,11 @@ class FunctionalQuantileRegressor(MultiOutputMixin, RegressorMixin, SampleRegres
         nodes = self._time_points()
         if not self.layout_.located:
             return moved[[int(np.flatnonzero(nodes[:, 0] == t[0])[0]) for t in times]]
-        between = (
-            interpolation(nodes[:, 0], times[:, 0]) if nodes.shape[1] == 1 else spatial_interpolation(nodes, times)
-        )
-        return np.sort(between.T @ moved, axis=1) if nodes.shape[1] > 1 else between.T @ moved
+        if nodes.shape[1] == 1:
+            return interpolation(nodes[:, 0], times[:, 0]).T @ moved
+        found = np.empty((len(times), len(levels)))  # weights of places may be negative: levels are put in order
+        found[:, np.argsort(levels)] = np.sort(spatial_interpolation(nodes, times).T @ moved, axis=1)
+        return found
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -480,11 +482,11 @@ class FunctionalQuantileRegressor(MultiOutputMixin, RegressorMixin, SampleRegres
         scored curves.
         """
         check_is_fitted(self)
-        X = self._valid_inputs(X, "score")
+        inputs = self._valid_inputs(X, "score")
         grid = self.layout_.reading_grid(self.grid_)
-        outputs = read_outputs(self, open_curves(self, y, None)[0], grid, X)
-        self._check_lengths(X, outputs)
-        weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        outputs = read_outputs(self, open_curves(self, y, None)[0], grid, inputs)
+        self._check_lengths(inputs, outputs)
+        weight = np.ones(len(inputs)) if sample_weight is None else validate_weight(sample_weight, inputs)
         values, theta = to_numpy(outputs.values), self.levels_.locations
         seen = ~np.isnan(values)
         filled, weights = np.where(seen, values, 0.0), weight[:, None] * seen

@@ -396,6 +396,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summa
             remedy = "Increase max_iter, or accept this slope with a larger tol."
             message = f"{type(self).__name__}: L-BFGS ended ({self.status_}) at a slope of {found.slope:.2g}. {remedy}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        if not self.relative_gap_ <= self.tol:  # its slopes rest on decoders that are better than this
+            message = f"{type(self).__name__}: the decoder has a relative duality gap of {self.relative_gap_:.2g}."
+            warnings.warn(f"{message} Increase alpha, or pass another solver.", ConvergenceWarning, stacklevel=3)
         return self
 
     # -- prediction --------------------------------------------------------------------------------------------
@@ -509,7 +512,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summa
             if len(diagonal) != len(X):
                 raise DataError(f"{type(self).__name__}: diagonal must have {len(X)} values; got {len(diagonal)}.")
             return diagonal / self.scale_
-        if self.X_fit_ is None and X.shape[0] != X.shape[1]:
+        if self.X_fit_ is None and (X.shape[0] != X.shape[1] or not np.allclose(X, X.T)):
             raise DataError(
                 f"{type(self).__name__}: with a precomputed kernel errors of new objects need their values k(x, x): "
                 "pass diagonal=."

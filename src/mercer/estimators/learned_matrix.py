@@ -108,7 +108,8 @@ def shrunk(matrix: np.ndarray, share: float, rank: int | None = None) -> np.ndar
     if rank is not None and rank < p:
         kept = np.linalg.eigh(matrix)[1][:, -rank:]
         target = kept @ kept.T * (p / rank)
-    return (1 - share) * matrix * (p / np.trace(matrix)) + share * target
+    trace = float(np.trace(matrix))  # 0 where nothing but noise was found
+    return (1 - share) * matrix * (p / trace) + share * target if trace > 0 else target
 
 
 def _folds(Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

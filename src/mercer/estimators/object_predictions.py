@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import check_number
-from mercer.estimators.candidates import CandidateLists, EncodedCandidates
+from mercer.estimators.candidates import CandidateLists, EncodedCandidates, count_objects, nonempty
 from mercer.estimators.label_search import best_labels
 from mercer.estimators.object_space import ObjectSpace
 from mercer.estimators.object_terms import KernelTerm
@@ -16,7 +16,7 @@ from mercer.estimators.ranking import best_first, score_blocks, truth_ranks
 from mercer.estimators.validation import validate_inputs, validate_weight
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels import Linear
-from mercer.kernels.objects import Normalised, ObjectKernel, OnVectors, as_objects, take_objects
+from mercer.kernels.objects import Normalised, ObjectKernel, OnVectors, take_objects
 from mercer.losses import Loss, MaxMargin
 
 __all__ = ["ObjectPredictions"]
@@ -188,7 +188,7 @@ class ObjectPredictions:
         """Return h(x) + b in the coordinates of the space, shape (n_samples, r)."""
         check_is_fitted(self)
         X = (
-            as_objects(self, X)
+            nonempty(X, f"{type(self).__name__}: inputs", "")
             if self._of_objects
             else validate_inputs(self, X, self.intercept_, self.columns_, method)
         )
@@ -205,7 +205,7 @@ class ObjectPredictions:
 
     def _truth(self, X: Any, y: Any) -> EncodedCandidates:
         """Return the true objects of all rows, encoded."""
-        truth, n = self.encode(y), X.shape[0] if hasattr(X, "shape") else len(X)
+        truth, n = self.encode(y), count_objects(X)
         if len(truth) != n:
             raise DataError(
                 f"{type(self).__name__}: X and Z have inconsistent numbers of samples, {n} and {len(truth)}."

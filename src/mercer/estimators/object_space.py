@@ -13,6 +13,7 @@ import scipy.linalg
 from mercer._state import Stateful
 from mercer.estimators.candidates import EncodedCandidates, count_objects, nonempty
 from mercer.estimators.gram_outputs import NEGLIGIBLE_TRACE, GramOutputs
+from mercer.estimators.validation import float_array
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels.objects import ObjectKernel, take_objects
 from mercer.linalg import PSD, Dense, LinearOperator, truncated_factor
@@ -121,7 +122,7 @@ class GivenSpace(ObjectSpace):
 
     def encode(self, candidates: Any) -> EncodedCandidates:
         values, sizes = candidates if isinstance(candidates, tuple) and len(candidates) == 2 else (candidates, None)
-        values = np.asarray(values, dtype=float)
+        values = float_array("candidates", values, "kernel values")
         if values.ndim != 2 or values.shape[1] != self.n_objects or not len(values):
             raise DataError(
                 "With output_kernel='precomputed' candidates are rows of kernel values with the training objects, of "
@@ -136,9 +137,12 @@ class GivenSpace(ObjectSpace):
                     "(values, diagonal), the latter of shape (m,)."
                 )
             sizes = np.full(len(values), self.sizes[0])
-        sizes = np.asarray(sizes, dtype=float)
-        if sizes.shape != (len(values),):
-            raise DataError(f"The diagonal of the candidates must have shape ({len(values)},); got {sizes.shape}.")
+        sizes = float_array("candidates", sizes, "the diagonal")
+        if sizes.shape != (len(values),) or not np.all(np.isfinite(sizes) & (sizes >= 0)):
+            raise DataError(
+                f"The diagonal of the candidates must have shape ({len(values)},) and numbers from 0; got shape "
+                f"{sizes.shape}."
+            )
         return EncodedCandidates(np.arange(len(values)), _forward(self.triangle, values[:, self.pivots].T), sizes)
 
 
@@ -195,7 +199,6 @@ def object_space(kernel: ObjectKernel, objects: Any, rank: int | None, operators
 
 def given_space(gram: Any, keep: np.ndarray, n_objects: int, rank: int | None) -> GivenSpace:
     """Return the space of objects with a Gram matrix: that of the rows to ``keep`` of all ``n_objects``."""
-    gram = np.asarray(gram, dtype=float)
     GramOutputs.check_gram(gram)
     rows, pivots, left_out = _whole_factor(gram) if rank is None else _truncated(Dense(gram), rank)
     return GivenSpace(rows, left_out, keep[pivots], rows[pivots], np.diagonal(gram).copy(), n_objects)

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer._state import Stateful
+from mercer.estimators.candidates import count_objects
 from mercer.kernels import Kernel
 from mercer.kernels.gram import kernel_product
+from mercer.kernels.objects import ObjectKernel
+from mercer.linalg.memory import BLOCK_BYTES
 from mercer.operator_valued import Indexed
 from mercer.operator_valued.expansion import feature_product
 
@@ -38,7 +41,15 @@ class KernelTerm(Stateful):
         """Return the values at X, shape (len(X), r)."""
         if self.rows is None:
             return feature_product(self.kernel, X, self.coef)
+        if isinstance(self.kernel, ObjectKernel):
+            return self._of_objects(X)
         return kernel_product(self.kernel, X, self.rows, self.coef)
+
+    def _of_objects(self, X: Any) -> np.ndarray:
+        """Return the values at a sequence of objects, of any kind, in blocks of them."""
+        n, size = count_objects(X), max(1, BLOCK_BYTES // (8 * count_objects(self.rows)))
+        blocks = [self.kernel(X[start : start + size], self.rows) @ self.coef for start in range(0, n, size)]
+        return np.concatenate(blocks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,9 @@ import numpy as np
 from mercer.estimators.candidates import count_objects
 from mercer.estimators.object_space import ObjectSpace, given_space
 from mercer.estimators.validation import (
+    as_array,
     check_gram,
+    float_array,
     is_foreign,
     take_columns,
     take_rows,
@@ -56,7 +58,7 @@ def rows_to_fit(owner: Any, X: Any, keep: np.ndarray, pairwise: bool) -> Any:
 
 def read_gram_outputs(owner: Any, y: Any, n: int, keep: np.ndarray) -> ObjectSpace:
     """Return the space of outputs that are known by their Gram matrix."""
-    gram = np.asarray(_present(owner, y))
+    gram = float_array(type(owner).__name__, as_array(_present(owner, y)), "Z")
     check_same_number(owner, count_objects(gram), n)
     if gram.shape != (n, n):
         raise DataError(

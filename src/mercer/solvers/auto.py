@@ -327,7 +327,7 @@ def plan(value: Any, problem: DualProblem, tol: float, max_iter: int | None = No
     """
     if isinstance(value, Solver):
         return Plan(value, problem)
-    if value == "auto":
+    if isinstance(value, str) and value == "auto":
         rule, problem = _choose(problem, tol)
         return Plan(_make(rule.solver, tol, max_iter), problem)
     if isinstance(value, str) and value in SOLVERS:

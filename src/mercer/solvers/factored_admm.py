@@ -11,6 +11,7 @@ import scipy.linalg
 
 from mercer._params import check_number
 from mercer.backend import require_numpy, to_numpy
+from mercer.linalg import positive_solver
 from mercer.linalg.announcement import announce
 from mercer.problems import DualProblem
 from mercer.solvers.admm import like_square, typical_ratio
@@ -126,11 +127,15 @@ class _RidgeFactor:
         self.root, self.rho = root, rho
         shifted = matrix.copy(order="F")
         shifted[np.diag_indices_from(shifted)] += rho
-        self.factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:  # rounding of a matrix so large that ρ is nothing beside it
+            self.solve = positive_solver(matrix + rho * np.eye(len(matrix)), rho)
+        else:
+            self.solve = lambda right: scipy.linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
-        right = self.rho * (array if self.root is None else array * self.root)
-        solution = scipy.linalg.cho_solve(self.factor, right, overwrite_b=True, check_finite=False)
+        solution = self.solve(self.rho * (array if self.root is None else array * self.root))
         return solution if self.root is None else solution / self.root
 
 
@@ -154,6 +159,8 @@ def _imbalance(apart: Any, moved: Any, size: Any, multiplier: Any) -> float:
     """Return the factor of ρ that balances ‖α − z‖/‖z‖ and ‖z − z_last‖/‖u‖, as :class:`Sweep` does."""
     top = float(np.vdot(apart, apart)) * float(np.vdot(multiplier, multiplier))
     bottom = float(np.vdot(moved, moved)) * float(np.vdot(size, size))
+    if top > 0 and not np.any(size):
+        return 10.0  # z = 0, which is infinitely far from α in its own units
     if not (top > 0 and bottom > 0 and math.isfinite(top) and math.isfinite(bottom)):
         return 1.0
     return min(max((top / bottom) ** 0.25, 0.1), 10.0)

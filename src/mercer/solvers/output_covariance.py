@@ -10,6 +10,8 @@ __all__ = ["Evidence", "covariance_of_entries", "covariance_of_rows"]
 
 #: steps of the iteration, each of which raises the evidence; the first ones do most
 COVARIANCE_STEPS = 30
+#: variance of the noise that is rounding, relative to the largest one of the signal to start from
+NO_NOISE = 1e-12
 
 
 class Evidence(NamedTuple):
@@ -38,8 +40,10 @@ def covariance_of_rows(spectrum: np.ndarray, Z: np.ndarray, shift: float, rank: 
         Rank of Γ; that of greatest evidence in the span of the leading eigenvectors of the unrestricted one.
     """
     p = Z.shape[1]
-    size = float(np.mean(Z**2 / (spectrum[:, None] + shift)))
-    matrix, noise = size * np.eye(p), size * shift
+    size = float(np.sum(Z**2 / (spectrum[:, None] + shift))) / max(Z.size, 1)
+    if not (size > 0 and np.any(spectrum > 0)):
+        return nothing_to_learn(p, size * shift, rank)
+    matrix, noise, least = size * np.eye(p), size * shift, NO_NOISE * size * float(np.max(spectrum))
     for step in range(COVARIANCE_STEPS if rank is None else 2 * COVARIANCE_STEPS):
         if rank is not None and step >= COVARIANCE_STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
@@ -49,7 +53,7 @@ def covariance_of_rows(spectrum: np.ndarray, Z: np.ndarray, shift: float, rank: 
         rotated = (Z @ V) / total
         tangent = np.sum(spectrum[:, None] / total, axis=0)
         moment = np.sqrt(spectrum)[:, None] * rotated * tau
-        noise *= float(np.sqrt(np.sum(rotated**2) / np.sum(1 / total)))
+        noise = max(noise * float(np.sqrt(np.sum(rotated**2) / np.sum(1 / total))), least)
         matrix = V @ _balance(np.diag(tangent), moment.T @ moment) @ V.T
     return Evidence(matrix if rank is None else leading_part(matrix, rank), noise)
 
@@ -75,7 +79,9 @@ def covariance_of_entries(
     belongs = np.eye(p)[columns]
     alone = np.linalg.solve(K * (columns[:, None] == columns) + shift * np.eye(len(y)), y)
     size = float(np.mean(y * alone))
-    matrix, noise = size * np.eye(p), size * shift
+    if not (size > 0 and np.any(np.diagonal(K) > 0)):
+        return nothing_to_learn(p, size * shift, rank)
+    matrix, noise, least = size * np.eye(p), size * shift, NO_NOISE * size * float(np.trace(K))
     for step in range(COVARIANCE_STEPS if rank is None else 2 * COVARIANCE_STEPS):
         if rank is not None and step >= COVARIANCE_STEPS:  # at each step, as roots of rounding errors would grow
             matrix = leading_part(matrix, rank)
@@ -84,9 +90,14 @@ def covariance_of_entries(
         by_output = belongs * solved[:, None]
         moment = matrix @ (by_output.T @ K @ by_output) @ matrix
         tangent = belongs.T @ (K * inverse) @ belongs
-        noise *= float(np.sqrt(solved @ solved / np.trace(inverse)))
+        noise = max(noise * float(np.sqrt(solved @ solved / np.trace(inverse))), least)
         matrix = _balance((tangent + tangent.T) / 2, moment)
     return Evidence(matrix if rank is None else leading_part(matrix, rank), noise)
+
+
+def nothing_to_learn(p: int, noise: float, rank: int | None) -> Evidence:
+    """Return the identity, which is as good as any where targets or inputs do not differ."""
+    return Evidence(np.eye(p) if rank is None else leading_part(np.eye(p), rank), max(noise, 0.0))
 
 
 def leading_part(matrix: np.ndarray, rank: int) -> np.ndarray:

@@ -89,6 +89,7 @@ class Sweep:
         size, multiplier = float(np.vdot(self.Z, self.Z)), float(np.vdot(T, T))
         apart, moved = self.apart * multiplier, self.moved * size
         ratio = (apart / moved) ** 0.25 if apart > 0 and moved > 0 else 1.0
+        ratio = math.inf if apart > 0 and size == 0 else ratio  # z = 0 is infinitely far from α in its own units
         ratio = min(max(ratio, 0.2), 5.0) if not 0.6 < ratio < 1.6 else 1.0
         T /= ratio
         T += self.Z

@@ -332,3 +332,32 @@ def test_what_does_not_fit_together():
 def test_records_refuse_bad_values(make):
     with pytest.raises((ParameterError, ParameterTypeError), match="must be"):
         make()
+
+
+def test_columns_are_those_of_the_matrix_and_look_at_the_sample_once():
+    pairs = []
+
+    def count(A, B):
+        pairs.append(len(A) * len(B))
+        return Intersection()(A, B)
+
+    objects = [{1, 2}, {2}, {3}, {1, 3}, set()]
+    for wrapper, most in ((Centred, 25 + 25 + 5 * 5), (EmpiricalMap, 25)):
+        kernel = wrapper(ObjectFunction(count)).adapt(objects)
+        whole = kernel(objects)
+        fresh = wrapper(ObjectFunction(count)).adapt(objects)
+        pairs.clear()
+        column = fresh.columns(objects)
+        np.testing.assert_allclose(np.stack([column(j) for j in range(5)], axis=1), whole, atol=1e-12)
+        assert sum(pairs) <= most
+
+
+def test_the_mean_of_a_centred_kernel_follows_its_parameters():
+    kernel = Centred(FeatureGaussian(Intersection(), gamma=1.0)).adapt([{1}, {2}, {1, 2}])
+    kernel([{1}])
+    changed = kernel.replace(kernel__gamma=0.1)
+    np.testing.assert_allclose(changed([{1}, {2}, {1, 2}]).sum(axis=0), 0, atol=1e-12)
+    kernel.set_params(reference=[{1}])
+    np.testing.assert_allclose(kernel([{1}]), 0, atol=1e-12)
+    kernel.kernel.set_params(gamma=3.0)
+    np.testing.assert_allclose(kernel([{1}]), 0, atol=1e-12)

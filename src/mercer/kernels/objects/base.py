@@ -140,12 +140,11 @@ def as_objects(owner: object, objects: Any) -> Any:
         raise DataError(f"{name}: objects come as a list or as rows of an array; got {type(objects).__name__}.")
     if scipy.sparse.issparse(objects):
         return scipy.sparse.csr_array(objects)
-    if isinstance(objects, np.ndarray):
-        if objects.ndim == 0:
+    if hasattr(objects, "__array__"):  # data frames and arrays of other libraries, too
+        array = np.asarray(objects)
+        if array.ndim == 0:
             raise DataError(f"{name}: objects come as a list or as rows of an array; got a single number.")
-        return objects
-    if hasattr(objects, "__array__"):  # data frames and arrays of other libraries
-        return np.asarray(objects)
+        return array
     return list(objects)
 
 

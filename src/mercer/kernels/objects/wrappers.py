@@ -156,9 +156,19 @@ class Centred(_Referred):
     def _sizes(self, read):
         return np.maximum(self.kernel._sizes(read) - 2 * self._sections(read).mean(axis=1) + self._mean(), 0)
 
+    def columns(self, objects):
+        """Return j ↦ k(y_i, y_j), with the means of all objects computed once."""
+        means, mean = self._sections(self.read(objects)).mean(axis=1), self._mean()
+        column = self.kernel.columns(objects)
+        return lambda index: column(index) - means - means[index] + mean
+
     def _mean(self) -> float:
-        """Return ‖φ̄‖²."""
-        return float(self.kernel(self.reference).mean())
+        """Return ‖φ̄‖², all pairs of the sample: computed once for a kernel and a sample."""
+        known = self.__dict__.get("_known")
+        if known is None or known[0] is not self.reference or known[1] != self.kernel:
+            known = self.reference, self.kernel.replace(), float(self.kernel(self.reference).mean())
+            self.__dict__["_known"] = known
+        return known[2]
 
 
 @dataclass(eq=False, repr=False)
@@ -191,9 +201,11 @@ class EmpiricalMap(_Referred):
         """Always, whatever the similarity is."""
         return True
 
+    def _read(self, objects):
+        return self._sections(super()._read(objects))
+
     def _compare(self, left, right):
-        mine = self._sections(left)
-        return mine @ (mine if right is left else self._sections(right)).T / mine.shape[1]
+        return left @ right.T / left.shape[1]
 
     def _sizes(self, read):
-        return np.mean(self._sections(read) ** 2, axis=1)
+        return np.mean(read**2, axis=1)
