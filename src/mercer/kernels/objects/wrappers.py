@@ -163,12 +163,8 @@ class Centred(_Referred):
         return lambda index: column(index) - means - means[index] + mean
 
     def _mean(self) -> float:
-        """Return ‖φ̄‖², all pairs of the sample: computed once for a kernel and a sample."""
-        known = self.__dict__.get("_known")
-        if known is None or known[0] is not self.reference or known[1] != self.kernel:
-            known = self.reference, self.kernel.replace(), float(self.kernel(self.reference).mean())
-            self.__dict__["_known"] = known
-        return known[2]
+        """Return ‖φ̄‖²."""
+        return float(self.kernel(self.reference).mean())
 
 
 @dataclass(eq=False, repr=False)
