@@ -11,6 +11,7 @@ from mercer import (
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    InputOutputKernelRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LevelSetDetector,
@@ -99,6 +100,7 @@ ESTIMATORS = [
     FunctionalRegressorCV(),
     VectorValuedRegressor(),
     SimplexClassifier(),
+    InputOutputKernelRegressor(),
 ]
 
 
@@ -122,6 +124,19 @@ def test_no_training_row_is_kept(estimator):
     assert sizes[0] < sizes[1] + 8 * len(X) * 4  # indices of rows at most
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_equal_rows_are_rows_and_one_landmark(estimator):
+    many, y = np.concatenate([X[:20]] * 2), np.concatenate([targets(estimator)[:20]] * 2)
+    few, all_rows = (clone(estimator).set_params(approximation=Nystroem(size, random_state=0)) for size in (20, 30))
+    fitted = getattr(all_rows.fit(many, y), "regressor_", all_rows)
+    assert fitted.approximation_.n_features <= 20
+    np.testing.assert_allclose(all_rows.predict(NEW), few.fit(many, y).predict(NEW))
+    with pytest.raises(MercerError, match="n_samples = 40; got 41"):
+        clone(estimator).set_params(approximation=Nystroem(41)).fit(many, y)
+    with pytest.raises(MercerError, match="n_samples = 20; got 30"):
+        clone(all_rows).fit(many, y, sample_weight=np.repeat([1.0, 0.0], 20))
 
 
 WAVES = RandomFourier(30, random_state=0)
@@ -153,6 +168,8 @@ CHECKED = [
     VectorValuedRegressor(),
     VectorFieldRegressor(alpha=1e-2),
     SimplexClassifier(),
+    InputOutputKernelRegressor(),
+    InputOutputKernelRegressor(output_kernel="gaussian", loss="max_margin"),
 ]
 
 

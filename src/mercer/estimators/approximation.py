@@ -112,7 +112,7 @@ def stand_in(
         given = _affordable(kernel, X, streams, share, work)
     if given is None:
         return StandIn(kernel, kernel, None)
-    made = given.bind(kernel, X, 0)
+    made = given.limited(X.shape[0]).bind(kernel, X, 0)  # a fit counts equal rows once
     if not getattr(made, "explicit", False):
         raise UnsupportedError(
             f"{type(owner).__name__}: {given!r} has no features of {kernel!r} as a whole. Pass kernel={given!r}.bind("
