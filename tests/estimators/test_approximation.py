@@ -1,6 +1,7 @@
 """Features in place of the kernel, in every estimator: what they are exact for, what they leave, what they refuse."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -189,6 +190,17 @@ def test_the_report_of_accuracy():
     assert errors[0][0] > 5 * errors[1][0] > 0
     assert errors[0][1] > 0.05 > abs(errors[1][1])
     assert LevelSetDetector(approximation=Nystroem(20)).fit(X).approximation_.lost_accuracy is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_report_of_a_kernel_of_small_rank_is_no_warning(seed):
+    rows = np.random.default_rng(seed).normal(size=(450, 2)) * [1.0, 1e-3]
+    many = np.concatenate([rows] * 3)
+    own = Explicit(lambda X: X).bind(Linear(), many)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        report = approximation.compare(own, own, WAVES, many, many[:, :1], 1e-30)
+    assert report.kernel_error == report.lost_accuracy == 0
 
 
 def test_automatic_features_where_the_kernel_takes_too_long(monkeypatch):
