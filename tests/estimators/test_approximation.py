@@ -1,6 +1,7 @@
 """Features in place of the kernel, in every estimator: what they are exact for, what they leave, what they refuse."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mercer import (
     CostSensitiveClassifier,
     FunctionalRegressor,
     FunctionalRegressorCV,
+    InputOutputKernelRegressor,
     KernelQuantileRegressor,
     KernelQuantileRegressorCV,
     LevelSetDetector,
@@ -100,6 +102,7 @@ ESTIMATORS = [
     FunctionalRegressorCV(),
     VectorValuedRegressor(),
     SimplexClassifier(),
+    InputOutputKernelRegressor(),
 ]
 
 
@@ -123,6 +126,19 @@ def test_no_training_row_is_kept(estimator):
     assert sizes[0] < sizes[1] + 8 * len(X) * 4  # indices of rows at most
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_equal_rows_are_rows_and_one_landmark(estimator):
+    many, y = np.concatenate([X[:20]] * 2), np.concatenate([targets(estimator)[:20]] * 2)
+    few, all_rows = (clone(estimator).set_params(approximation=Nystroem(size, random_state=0)) for size in (20, 30))
+    fitted = getattr(all_rows.fit(many, y), "regressor_", all_rows)
+    assert fitted.approximation_.n_features <= 20
+    np.testing.assert_allclose(all_rows.predict(NEW), few.fit(many, y).predict(NEW))
+    with pytest.raises(MercerError, match="n_samples = 40; got 41"):
+        clone(estimator).set_params(approximation=Nystroem(41)).fit(many, y)
+    with pytest.raises(MercerError, match="n_samples = 20; got 30"):
+        clone(all_rows).fit(many, y, sample_weight=np.repeat([1.0, 0.0], 20))
 
 
 WAVES = RandomFourier(30, random_state=0)
@@ -161,6 +177,8 @@ CHECKED = [
     VectorValuedRegressor(),
     NumbersAsFields(alpha=1e-2),
     SimplexClassifier(),
+    InputOutputKernelRegressor(),
+    InputOutputKernelRegressor(output_kernel="gaussian", loss="max_margin"),
 ]
 
 
@@ -180,6 +198,17 @@ def test_the_report_of_accuracy():
     assert errors[0][0] > 5 * errors[1][0] > 0
     assert errors[0][1] > 0.05 > abs(errors[1][1])
     assert LevelSetDetector(approximation=Nystroem(20)).fit(X).approximation_.lost_accuracy is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_report_of_a_kernel_of_small_rank_is_no_warning(seed):
+    rows = np.random.default_rng(seed).normal(size=(450, 2)) * [1.0, 1e-3]
+    many = np.concatenate([rows] * 3)
+    own = Explicit(lambda X: X).bind(Linear(), many)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        report = approximation.compare(own, own, WAVES, many, many[:, :1], 1e-30)
+    assert report.kernel_error == report.lost_accuracy == 0
 
 
 def test_automatic_features_where_the_kernel_takes_too_long(monkeypatch):

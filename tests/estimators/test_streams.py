@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -20,7 +22,7 @@ from mercer import (
 )
 from mercer.exceptions import DataError, MercerError, UnsupportedError
 from mercer.features import Nystroem, RandomFourier
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Linear, Matern
 from mercer.linalg import memory_limit
 from mercer.measures import Points
 from mercer.operator_valued import CurlFree, Decomposable, Helmholtz, Indexed
@@ -161,6 +163,20 @@ def test_a_stream_of_one_batch_is_the_fit_of_it():
     assert streamed.relative_gap_ == whole.relative_gap_
     assert streamed.n_samples_seen_ == 300
     assert not hasattr(streamed.fit(X), "stream_")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "features", "X"),
+    [(Linear(), FEATURES, np.ones((100, 2))), (Matern(1.5, 1.0), Nystroem(17, random_state=0), 2e9 * blobs(49)[:, :1])],
+    ids=["alike", "unlike"],
+)
+def test_regions_of_rows_that_are_all_alike_or_all_unlike(kernel, features, X):
+    model = LevelSetDetector(kernel, approximation=features, measure=Points(LEVELS), calibration=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model.partial_fit(X).partial_fit(X)
+    assert np.all(np.isfinite(model.offset_))
+    assert np.all(np.isfinite(model.predict_at(X, LEVELS)))
 
 
 def test_offsets_follow_rows_that_change():

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from mercer._state import Stateful
 from mercer.backend import is_numpy, to_numpy
 from mercer.exceptions import UnsupportedError, parameter_error
 from mercer.features import FeatureMap, Nystroem
 from mercer.kernels import Kernel
-from mercer.linalg import affordable_rank, eigenbasis_work, eigh_fits, memory_budget
+from mercer.linalg import affordable_rank, eigenbasis_work, eigh_fits, memory_budget, positive_solver
 from mercer.operator_valued import OperatorValuedKernel
 
 __all__ = ["Approximation", "StandIn", "check_approximation", "stand_in"]
@@ -112,7 +111,7 @@ def stand_in(
         given = _affordable(kernel, X, streams, share, work)
     if given is None:
         return StandIn(kernel, kernel, None)
-    made = given.bind(kernel, X, 0)
+    made = given.limited(X.shape[0]).bind(kernel, X, 0)  # a fit counts equal rows once
     if not getattr(made, "explicit", False):
         raise UnsupportedError(
             f"{type(owner).__name__}: {given!r} has no features of {kernel!r} as a whole. Pass kernel={given!r}.bind("
@@ -190,5 +189,6 @@ def _matrix(kernel: Any, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
 
 def _ridge(gram: np.ndarray, targets: np.ndarray, shift: float) -> np.ndarray:
     """Return (K + λn)⁻¹Y."""
-    gram[np.diag_indices_from(gram)] += max(shift, 8 * np.finfo(float).eps * float(np.trace(gram)))
-    return scipy.linalg.solve(gram, targets, assume_a="pos", overwrite_a=True)
+    rounding = 8 * np.finfo(float).eps * float(np.trace(gram))
+    gram[np.diag_indices_from(gram)] += max(shift, rounding)
+    return positive_solver(gram, rounding)(targets)

@@ -123,7 +123,8 @@ class InputOutputKernelRegressor(ObjectPredictions, StreamedObjects, SampleRegre
     outputs_fit_ : sequence of objects
         Distinct training outputs of positive weight, the default candidates.
     space_ : ObjectSpace
-        Coordinates of objects, ``left_out_`` the share of the trace of K_Y that they leave out.
+        Coordinates of objects, ``left_out_`` the share of the trace of K_Y that they leave out. With features in place
+        of k_X it has none of the training objects.
     output_error_ : float
         Root mean square of what ``output_approximation`` changes values of k_Y by, relative to that of k_Y, on a sample
         of the objects.
@@ -384,6 +385,8 @@ class InputOutputKernelRegressor(ObjectPredictions, StreamedObjects, SampleRegre
         self._keep_candidates(self._training_candidates(objects))
         self.__dict__.pop("stream_", None)
         self._compare_with(taken, sample, loss, chosen.alpha, chosen.alpha)
+        if self.approximation_ is not None:  # then nothing of the size of the training rows is kept
+            self.space_ = replace(space, rows=space.rows[:0])
         return self
 
     def _read_outputs(self, y, n: int, keep: np.ndarray) -> tuple[Any, ObjectSpace, GramOutputs]:

@@ -9,10 +9,15 @@ import numpy as np
 
 from mercer.estimators.partial_fit import StreamedFit
 from mercer.losses import Loss, OneClassHinge
+from mercer.magnitudes import SMALLEST_SPREAD
 from mercer.measures import Measure
 from mercer.solvers.stochastic_gradient import ROWS_OF_A_STEP, START
 
 __all__ = ["StreamedLevelSets"]
+
+
+#: spread of h where rows are alike, or all unlike, in units of its size
+LEAST_SPREAD = 1e-3
 
 
 class StreamedLevelSets(StreamedFit):
@@ -37,8 +42,10 @@ class StreamedLevelSets(StreamedFit):
         X = np.asarray(owner._valid_inputs(X, "partial_fit"), dtype=float)
         n_rows = len(X) if sample_weight is None else int(np.sum(np.asarray(sample_weight) > 0))
         levels = self.measure_.locations
-        spread = np.std(self.expansion_.evaluate(X, self.measure_.points), axis=0)
-        curvature = 1 / np.maximum(spread, np.finfo(float).tiny)  # of the mean loss: one over typical residuals
+        h = self.expansion_.evaluate(X, self.measure_.points)
+        size = np.mean(np.abs(h), axis=0)
+        least = np.where(size > 0, np.maximum(LEAST_SPREAD * size, SMALLEST_SPREAD), 1.0)
+        curvature = 1 / np.maximum(np.std(h, axis=0), least)  # of the mean loss: one over typical residuals
         start = np.maximum(START * (2 * curvature + 1), n_rows / ROWS_OF_A_STEP)
         stream: Any = self._new_stream()
         slope = np.ones(len(levels))  # −t_j is what offsets cost

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 from mercer.backend import as_like, device, holds, is_traced, namespace, to_numpy
 from mercer.estimators.tables import encode_inputs, encode_training
 from mercer.exceptions import DataError, MercerError, ParameterTypeError
+from mercer.features import FeatureMap
 from mercer.magnitudes import WIDEST, check_magnitude
 
 __all__ = [
@@ -170,13 +171,22 @@ def _check_inputs(estimator: Any, X: Any) -> None:
 def _positive_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[np.ndarray | None, Any, np.ndarray | None]:
     """Return which rows have positive weight (None: all), the weights, and the columns of a Gram matrix (None: all)."""
     if sample_weight is None:
+        _check_features(estimator, X.shape[0])
         return None, None, None
     weight = validate_weight(sample_weight, to_numpy(X))
     keep = weight > 0
+    _check_features(estimator, int(np.count_nonzero(keep)))
     if np.all(keep):
         return None, as_like(weight, X), None
     pairwise = estimator.__sklearn_tags__().input_tags.pairwise
     return keep, as_like(weight, X), np.flatnonzero(keep) if pairwise else None
+
+
+def _check_features(estimator: Any, n_rows: int) -> None:
+    """Refuse features that ask for more rows than there are, before equal ones are merged."""
+    approximation = getattr(estimator, "approximation", None)
+    if isinstance(approximation, FeatureMap):
+        approximation.check_rows(n_rows)
 
 
 def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:

@@ -66,6 +66,13 @@ class FeatureMap(Params, ABC):
         rng = np.random.default_rng(rng if self.random_state is None else self.random_state)
         return self._bind(kernel.adapt(X), X, rng)
 
+    def check_rows(self, n_rows: int) -> None:
+        """Refuse fewer rows than the map asks for, equal ones counted."""
+
+    def limited(self, n_rows: int) -> FeatureMap:
+        """Return the map for no more distinct rows than ``n_rows``."""
+        return self
+
     def _bind(self, kernel: Any, X: np.ndarray, rng: np.random.Generator) -> Any:
         """Go down to what the map knows how to replace."""
         if isinstance(kernel, OperatorSum):

@@ -143,12 +143,18 @@ class Nystroem(FeatureMap):
         m, p = values.shape[0], values.shape[2]
         return NystroemMatrixKernel(kernel, landmarks, inverse_root(values.transpose(0, 2, 1, 3).reshape(m * p, m * p)))
 
-    def _landmarks(self, kernel: Kernel, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if self.n_landmarks > len(X):
+    def check_rows(self, n_rows: int) -> None:
+        if self.n_landmarks > n_rows:
             raise DataError(
-                f"Nystroem: n_landmarks must be at most n_samples = {len(X)}; got {self.n_landmarks}. With "
-                f"so few rows the exact kernel costs no more: leave it away, or pass n_landmarks={len(X)}."
+                f"Nystroem: n_landmarks must be at most n_samples = {n_rows}; got {self.n_landmarks}. With "
+                f"so few rows the exact kernel costs no more: leave it away, or pass n_landmarks={n_rows}."
             )
+
+    def limited(self, n_rows: int) -> Nystroem:
+        return self.replace(n_landmarks=min(self.n_landmarks, n_rows))
+
+    def _landmarks(self, kernel: Kernel, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        self.check_rows(len(X))
         rows = candidates(X, self.n_landmarks, rng)
         few = len(rows) <= self.n_landmarks
         return rows if few else SELECTIONS[self.selection](kernel, rows, self.n_landmarks, rng)
