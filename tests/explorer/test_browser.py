@@ -32,6 +32,15 @@ CONTRAST = """(() => {
   }));
 })()"""
 
+#: ticks that the name of the vertical axis lies upon, and dates that leave the picture
+CROWDED = """[...document.querySelectorAll('svg')].flatMap((root) => {
+  const box = (one) => one.getBoundingClientRect(), edge = box(root).right + 2;
+  const name = root.querySelector('text.axis[transform]'), texts = [...root.querySelectorAll('text:not(.axis)')];
+  const upon = (one) => name && one.getAttribute('text-anchor') === 'end' && box(one).left < box(name).right &&
+    box(one).top < box(name).bottom && box(one).bottom > box(name).top;
+  return texts.filter((one) => upon(one) || box(one).right > edge).map((one) => one.textContent);
+})"""
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
@@ -87,6 +96,13 @@ def test_it_fits_a_telephone_and_the_dark(browser, paths, name):
         papers.add(browser.run("getComputedStyle(document.body).backgroundColor"))
     assert len(papers) == 2
     assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("width", [400, 1280])
+def test_texts_of_axes_have_room(browser, paths, name, width):
+    browser.open(paths[name], width)
+    assert browser.run(CROWDED) == []
 
 
 def test_other_columns_other_values_and_the_table(browser, paths):

@@ -57,7 +57,8 @@ const padded = ([low, high], share = 0.04) => [low - share * (high - low), high 
 // a figure with axes; x and y are {limits, label, at, labels}: at and labels are ticks of one's own
 function chart(box, { x, y, ratio = 0.62, label, most = 460, least = 210, square = false }) {
   const width = Math.max(Math.round(box.clientWidth) || 320, 220);
-  const longest = Math.max(...(y.labels || ticks(...y.limits, 5).map((v) => shown(v))).map((text) => text.length));
+  const finest = (most + 54) / 60; // the most ticks that the height may have room for, whose texts may be longer
+  const longest = Math.max(...(y.labels || [...ticks(...y.limits, 5), ...ticks(...y.limits, finest)].map((v) => shown(v))).map((text) => text.length));
   const margin = { left: 30 + 6.6 * Math.min(longest, 18), right: 12, top: 10, bottom: 44 };
   const height = square ? Math.min(width - margin.left - margin.right, most) + 54 : Math.min(Math.max(width * ratio, least), most);
   const right = square ? Math.min(width - margin.right, margin.left + height - 54) : width - margin.right;
@@ -69,9 +70,10 @@ function chart(box, { x, y, ratio = 0.62, label, most = 460, least = 210, square
   const grid = svg("g", { "aria-hidden": "true" });
   const wide = (right - margin.left) / Math.max(xs.length, 1);
   xs.forEach((value, k) => {
-    const text = x.labels ? x.labels[k] : shown(value), most = Math.max(3, Math.floor(wide / 6.5));
+    const given = x.labels ? x.labels[k] : shown(value), most = Math.max(3, Math.floor(wide / 6.5));
+    const text = x.labels && given.length > most ? given.slice(0, most - 1) + "…" : given, half = 3.3 * text.length;
     grid.append(svg("line", { class: "gridline", x1: sx(value), x2: sx(value), y1: margin.top, y2: bottom }));
-    grid.append(svg("text", { x: sx(value), y: bottom + 16, "text-anchor": "middle" }, x.labels && text.length > most ? text.slice(0, most - 1) + "…" : text));
+    grid.append(svg("text", { x: Math.min(sx(value), width - half), y: bottom + 16, "text-anchor": "middle" }, text));
   });
   ys.forEach((value, k) => {
     const text = y.labels ? y.labels[k] : shown(value);

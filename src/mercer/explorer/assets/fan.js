@@ -30,6 +30,12 @@ views.fan = function (given, form, box) {
     for (const array of arrays) for (let k = 0; k < array.values.length; k++) if (L < 5 || (k % L > 0 && k % L < L - 1)) { low = Math.min(low, array.values[k]); high = Math.max(high, array.values[k]); }
     const rows = given.y ? extent(given.y) : [low, high];
     const span = Math.max(high - low, 0);
+    if (given.y) { // slices where no row is may go far beyond all of them, and beyond what is shown first
+      const first = block(arrays[0], heldIndices(choices, handles, axes())).filter((_, k) => L < 5 || (k % L > 0 && k % L < L - 1));
+      const usual = extent(given.y, first), room = (usual[1] - usual[0]) / 2;
+      low = Math.max(low, usual[0] - room);
+      high = Math.min(high, usual[1] + room);
+    }
     return padded([Math.max(Math.min(low, rows[0]), low - span), Math.min(Math.max(high, rows[1]), high + span)], 0.02);
   }
   const y = { limits: handles.length ? limits() : [0, 1], label: given.target };

@@ -79,7 +79,7 @@ def _judged(y: np.ndarray, levels: np.ndarray, predicted: np.ndarray, target: st
             "Where rows lie in their distributions",
             "Flat if calibrated; a hump says too wide, a valley too narrow, a slope biased.",
             pit,
-            f"level of {target} in what was predicted for it",
+            f"predicted level of {target}",
             (0.0, 1.0),
             even=True,
         ),
