@@ -134,6 +134,12 @@ def test_what_is_given_stays():
     assert some.best_estimator_.kernel_ == Gaussian([3.0, 2.0, 1.0])
 
 
+def test_a_loss_by_name_and_geometry_is_settled():
+    model = VectorValuedRegressor(Gaussian(3.0), loss="huber", geometry="componentwise")
+    search = GradientSearchCV(model, max_iter=1).fit(X, np.stack([y, X[:, 1]], axis=1))
+    assert search.best_estimator_.loss.geometry == "componentwise"
+
+
 def test_weights_are_copies_of_the_same_rows():
     weight = np.ones(N)
     weight[::3] = 0.0

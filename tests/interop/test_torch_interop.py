@@ -10,11 +10,17 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import CostSensitiveClassifier, KernelQuantileRegressor, LevelSetDetector, VectorValuedRegressor
+from mercer import (
+    CostSensitiveClassifier,
+    FunctionalRegressor,
+    KernelQuantileRegressor,
+    LevelSetDetector,
+    VectorValuedRegressor,
+)
 from mercer.exceptions import DataError, ParameterError, ParameterTypeError, UnsupportedError
 from mercer.interop.torch import DeepKernel
 from mercer.kernels import Gaussian
-from mercer.measures import Points
+from mercer.measures import Measure, Points
 
 BLOCKED = """
 import sys
@@ -164,6 +170,74 @@ def test_layers_that_are_not_to_be_trained_are_not():
     model = small().set_params(module=module).fit(X, Y)
     assert torch.equal(module[1].weight, model.module_[1].weight)
     assert not torch.equal(module[3].weight, model.module_[3].weight)
+
+
+def test_features_that_are_learned_are_those_that_predict():
+    """Batch normalisation has the statistics of rows from the start on, and the kernel the length of its features."""
+    model = small(max_epochs=1, learning_rate=1e-6).fit(1e3 * X, Y)
+    np.testing.assert_allclose(model.features(1e3 * X).std(axis=0), 1, rtol=0.2)
+    gamma = model.estimator_.kernel_.gamma
+    assert 0.1 < gamma < 1.5  # 1/median² of distances of features of variance 1
+
+
+def test_layers_that_are_not_to_be_trained_keep_their_statistics():
+    module = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(6), nn.Linear(6, 2), nn.BatchNorm1d(2))
+    module[1].requires_grad_(False)
+    module[1].running_mean.fill_(0.5)
+    found = small().set_params(module=module).fit(X, Y).module_
+    assert torch.equal(found[1].running_mean, module[1].running_mean)
+    assert not torch.equal(found[3].running_mean, module[3].running_mean)
+    assert found[3].momentum == module[3].momentum
+
+
+@pytest.mark.parametrize(
+    ("head", "targets"),
+    [
+        (VectorValuedRegressor(loss="huber", geometry="componentwise"), np.stack([Y, Y**2], axis=1)),
+        (KernelQuantileRegressor(measure=FEW), Y),
+        (FunctionalRegressor(loss="huber", grid=np.linspace(0, 1, 5)), Y[:, None] * np.linspace(0, 1, 5)),
+    ],
+    ids=["thresholds", "levels", "curves"],
+)
+def test_what_judges_a_pass_is_the_loss_of_rows_held_out(head, targets):
+    """Both values are those of one problem, whatever an estimator chooses, and the added weight hardly counts."""
+    from mercer.interop.network_training import NetworkTraining, TensorRows
+
+    module = nn.Flatten()
+    rows = TensorRows.of_arrays(X, targets, torch.zeros(1))
+    order = np.random.default_rng(0).permutation(N)
+    head = clone(head).set_params(kernel=Gaussian("median"))
+    training = NetworkTraining(module, rows, head, order[40:], order[:40], None)
+    loss, alpha = training._held_out_loss()
+    model = clone(training.settled).set_params(alpha=alpha / 120, tol=1e-8)
+    model.fit(training.features(order[40:]), targets[order[40:]])
+    Z, out = training.features(order[:40]), targets[order[:40]]
+    if isinstance(model, KernelQuantileRegressor):
+        residuals = out[:, None] - model.expansion_.evaluate(Z, model.measure_.points) - model.intercept_
+        theta = model.measure_.locations
+        expected = np.mean(np.maximum(theta * residuals, (theta - 1) * residuals) @ model.measure_.weights)
+        assert loss == pytest.approx(expected, rel=1e-2)
+    else:
+        predicted = model.predict(Z)
+        measure = Measure(np.arange(2.0), np.ones(2)) if out.shape[1] == 2 else model.measure_
+        assert loss == pytest.approx(np.mean(model.loss_.value(out, predicted, measure)), rel=1e-2)
+
+
+def test_lambda_follows_what_rows_held_out_ask_for():
+    from mercer.interop.network_training import NetworkTraining, TensorRows
+
+    noise = RNG.normal(size=N)
+    rows = TensorRows.of_arrays(X, noise, torch.zeros(1))
+    head = VectorValuedRegressor(Gaussian("median"))
+    training = NetworkTraining(nn.Flatten(), rows, head, np.arange(40, N), np.arange(40), None)
+    training.alpha, losses = 1e-3, []
+    for _ in range(8):
+        loss, training.alpha = training._held_out_loss()
+        losses.append(loss)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.7 * losses[0]
+    assert training.alpha > 1
+    assert isinstance(small(max_epochs=1).fit(X, noise).estimator_.alpha, float)
 
 
 def test_a_loader_is_the_same_as_its_arrays():

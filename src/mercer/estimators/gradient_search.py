@@ -20,7 +20,7 @@ from mercer.estimators.held_out_search import SEARCH_PARTS, SEARCH_TOL, HeldOutS
 from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.kernel_coordinates import KernelCoordinates
 from mercer.estimators.quantile import KernelQuantileRegressor
-from mercer.estimators.settle import settle
+from mercer.estimators.settle import settle_choices
 from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import _own_errors
 from mercer.estimators.value_slopes import value_slopes
@@ -230,10 +230,7 @@ def _settled(first: Any, share: float) -> Any:
             "GradientSearchCV: columns of text, categories, dates or with missing cells become other numbers in each "
             "part of the rows. Encode them before: make_pipeline(TableEncoder(), GradientSearchCV(...))."
         )
-    names = ("kernel", "output_kernel", "output_matrix", "loss")
-    chosen = {name: getattr(first, f"{name}_", None) for name in names if name in first.get_params(deep=False)}
-    known = {name: value for name, value in chosen.items() if value is not None}
-    return settle(first).set_params(**known, alpha=first.alpha_ * share)
+    return settle_choices(first, share)
 
 
 def _indexable(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:

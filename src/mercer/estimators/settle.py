@@ -14,7 +14,10 @@ from mercer.estimators.functional import FunctionalRegressor
 from mercer.estimators.functional_cv import FunctionalRegressorCV
 from mercer.operator_valued import OperatorValuedKernel
 
-__all__ = ["settle"]
+__all__ = ["settle", "settle_choices"]
+
+#: parameters that an attribute with an underscore has as they were chosen
+CHOSEN = ("kernel", "output_kernel", "output_matrix", "loss")
 
 
 def settle(estimator: Any) -> Any:
@@ -52,6 +55,26 @@ def settle(estimator: Any) -> Any:
             chosen["output_kernel"] = estimator.output_kernel_
     kind = FunctionalRegressor if isinstance(estimator, FunctionalRegressorCV) else type(estimator)
     return clone(kind(**(given | chosen)))
+
+
+def settle_choices(fitted: Any, share: float = 1.0) -> Any:
+    """Return an unfitted copy of a regression, of quantiles or of costs, with kernels, loss and λ·share as chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import VectorValuedRegressor
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> model = VectorValuedRegressor(loss="huber", geometry="pointwise").fit(X, np.hstack([X, X**2]))
+    >>> settle_choices(model).loss == model.loss_
+    True
+    """
+    names = fitted.get_params(deep=False)
+    chosen = {name: getattr(fitted, f"{name}_", None) for name in CHOSEN if name in names}
+    known = {name: value for name, value in chosen.items() if value is not None}
+    if "geometry" in names:  # the loss has it
+        known["geometry"] = None
+    return settle(fitted).set_params(**known, alpha=fitted.alpha_ * share)
 
 
 def _parameters() -> set[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.estimators.settle import settle_choices
 from mercer.estimators.value_slopes import row_slopes
 from mercer.exceptions import DataError
 from mercer.losses import as_loss
@@ -20,15 +21,18 @@ from mercer.problems import AddedRows
 
 __all__ = ["NetworkTraining", "TensorRows", "features_of", "predicted_halves", "torch_library"]
 
-#: weight of the half of a batch that is predicted from the other one; held-out rows have it, too
-HALF = AddedRows(0.03)
-#: relative duality gaps of the fits to batches, and of those that choose λ and judge a pass
-BATCH_TOL, JUDGED_TOL = 1e-5, 1e-4
+#: weight of the half of a batch that is predicted from the other one, and of held-out rows: so small that rows with it
+#: hardly change the fit, which would make them look well predicted where features are so far apart that none are
+HALF, JUDGED = AddedRows(3e-3), AddedRows(1e-4)
+#: relative duality gaps of the fits to batches, and of those that judge a pass
+BATCH_TOL, JUDGED_TOL = 1e-6, 1e-7
+#: λ that are looked at after each pass, in units of the last one, which at first an estimator chooses to ROUGH_TOL
+LAMBDA_STEPS, ROUGH_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
 #: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
 #: would be far too large for features that do not tell anything yet, and then nothing could be learned
 BATCH_PRIOR = 0.1
-#: rows that predict held-out rows; and rows that a network is asked for at once
-HEAD_ROWS, ASKED_ROWS = 1000, 1000
+#: rows that predict held-out rows and held-out rows that are, at most; and rows that a network is asked for at once
+HEAD_ROWS, JUDGED_ROWS, ASKED_ROWS = 500, 500, 1000
 
 
 def torch_library() -> ModuleType:
@@ -140,13 +144,20 @@ class NetworkTraining:
         self, network: Any, rows: TensorRows, head: Any, train: np.ndarray, held_out: np.ndarray, rng: Any
     ) -> None:
         self.network, self.rows, self.train, self.held_out, self.rng = network, rows, train, held_out, rng
-        self.judges = np.concatenate([train[:HEAD_ROWS], held_out])
-        self.n_judges = len(self.judges) - len(held_out)
+        self.judges = np.concatenate([train[:HEAD_ROWS], held_out[:JUDGED_ROWS]])
+        self.n_judges = min(len(train), HEAD_ROWS)
+        self.features(self.judges[: self.n_judges])  # lazy layers get their sizes
+        self._settle()
         Z = self.features(self.judges[: self.n_judges])
         settings = {"approximation": None, "verbose": 0, "warm_start": False, "kernel": head.kernel.adapt(Z)}
         self.head = clone(head).set_params(**settings)
+        first = _fitted(clone(self.head).set_params(tol=ROUGH_TOL), Z, rows.targets[self.judges[: self.n_judges]])
+        #: the same with numbers for all that it chooses: values of which differences are taken are those of one problem
+        self.settled = settle_choices(first)
         self.values: list[float] = []
         self.losses: list[float] = []
+        #: λ times rows that held-out rows ask for, at first unknown
+        self.alpha: float | None = None
 
     @property
     def best(self) -> int:
@@ -162,47 +173,90 @@ class NetworkTraining:
         """Return the features of some rows."""
         return features_of(self.network, self.rows, index)
 
+    def _learn(self) -> None:
+        """Have the network learn; layers whose weights are not to be trained keep their statistics, too."""
+        self.network.train()
+        for layer in self.network.modules():
+            weights = list(layer.parameters())
+            if weights and not any(weight.requires_grad for weight in weights):
+                layer.eval()
+
+    def _settle(self) -> None:
+        """Give batch normalisation the mean and variance of rows to learn from.
+
+        Running averages start far from them and lag behind the weights. The kernel would have the length of features
+        that no batch has, and held-out rows be judged by other features than those that were learned.
+        """
+        torch = torch_library()
+        kinds = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d)
+        self._learn()
+        layers = [layer for layer in self.network.modules() if isinstance(layer, kinds) and layer.training]
+        layers = [layer for layer in layers if layer.track_running_stats]
+        if not layers:
+            return
+        momenta = [layer.momentum for layer in layers]
+        for layer in layers:
+            layer.reset_running_stats()
+            layer.momentum = None  # the plain average
+        with torch.no_grad():
+            asked(self.network, self.rows.inputs(self.judges[: self.n_judges]))
+        for layer, momentum in zip(layers, momenta, strict=True):
+            layer.momentum = momentum
+
     def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> None:
         """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network."""
         weights = [weight for weight in self.network.parameters() if weight.requires_grad]
         optimiser = torch_library().optim.Adam(weights, lr=learning_rate)
-        model, state = self._of_batches(), None
+        model, state, alpha = self._of_batches(), None, None
         for _ in range(max_epochs):
             order = self.rng.permutation(self.train)
             batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
             batches = [batch for batch in batches if 2 * len(batch) >= min(batch_size, len(order))]
             self.values.append(float(np.mean([self._step(batch, model, optimiser) for batch in batches])))
-            self.losses.append(self._held_out_loss())
+            self._settle()
+            loss, self.alpha = self._held_out_loss()
+            self.losses.append(loss)
             if self.best == len(self.losses) - 1:
-                state = copy.deepcopy(self.network.state_dict())
+                state, alpha = copy.deepcopy(self.network.state_dict()), self.alpha
             if len(self.losses) - 1 - self.best >= patience:
                 break
         self.network.load_state_dict(state)
+        self.alpha = alpha
 
     def _of_batches(self) -> Any:
         """Return the estimator for batches, with numbers for all that it chooses; its ``alpha`` is λ times rows."""
-        model, y = clone(self.head), self.rows.targets
-        if isinstance(model.alpha, str):
+        model, y = clone(self.settled), self.rows.targets
+        if isinstance(self.head.alpha, str):
             loss = as_loss(model.loss)
             numbers = not is_classifier(model) and loss.growth < 2
             unit = float(np.mean(np.abs(y - np.median(y, axis=0)))) if numbers else 1.0
             return model.set_params(alpha=BATCH_PRIOR / (unit or 1.0) ** (2 - loss.growth), tol=BATCH_TOL)
-        return model.set_params(alpha=model.alpha * len(self.rows), tol=BATCH_TOL)
+        return model.set_params(alpha=self.head.alpha * len(self.rows), tol=BATCH_TOL)
 
-    def _held_out_loss(self) -> float:
-        """Return the loss of the rows that are held out, with the λ that the estimator chooses for the features."""
+    def _held_out_loss(self) -> tuple[float, float]:
+        """Return the least loss of the rows that are held out, and λ times rows that has it, near that of last time.
+
+        The rows that the network has learned from know too little of λ: they are predicted far better than others.
+        """
         Z, y, n = self.features(self.judges), self.rows.targets[self.judges], self.n_judges
-        first = clone(self.head)
-        if not isinstance(first.alpha, str):
-            first.set_params(alpha=first.alpha * len(self.rows) / n)
-        without = _fitted(first.set_params(tol=JUDGED_TOL), Z[:n], y[:n])
-        weight = HALF.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
-        with_them = _fitted(clone(first).set_params(alpha=HALF.alpha(without.alpha_)), Z, y, weight)
-        return float(HALF.difference(with_them.objective_, without.objective_))
+        given = not isinstance(self.head.alpha, str)
+        if given:
+            self.alpha = self.head.alpha * len(self.rows)
+        elif self.alpha is None:
+            chosen = clone(self.settled).set_params(alpha=self.head.alpha, tol=ROUGH_TOL)
+            self.alpha = _fitted(chosen, Z[:n], y[:n]).alpha_ * n
+        weight = JUDGED.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
+        found = []
+        for alpha in [self.alpha] if given else self.alpha * LAMBDA_STEPS:
+            model = clone(self.settled).set_params(alpha=alpha / n, tol=JUDGED_TOL)
+            without = _fitted(model, Z[:n], y[:n]).objective_
+            with_them = _fitted(clone(model).set_params(alpha=JUDGED.alpha(alpha / n)), Z, y, weight).objective_
+            found.append((float(JUDGED.difference(with_them, without)), float(alpha)))
+        return min(found)
 
     def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
         """Move the network by the slopes of one batch, and return the loss of its halves."""
-        self.network.train()
+        self._learn()
         features, Z = asked(self.network, self.rows.inputs(batch))
         value, slopes = predicted_halves(model, Z, self.rows.targets[batch])
         optimiser.zero_grad()

@@ -89,8 +89,10 @@ class DeepKernel(SummarisedEstimator):
     Notes
     -----
     While the network learns, λ times rows is 0.1 (over the deviation of y for losses that grow linearly), unless it is
-    given: what is chosen for features that do not tell anything yet would be far too large. Afterwards the estimator
-    chooses it.
+    given: what is chosen for features that do not tell anything yet would be far too large. In the final fit it is what
+    predicts held-out rows best: rows that the network has learned from would have it far too small. Batch normalisation
+    gets mean and variance of 500 rows at the start and after each pass, so that the features of new rows, the kernel's
+    length and what was learned belong together.
 
     mercer.save refuses the network, which is code: save ``module_.state_dict()`` by PyTorch and ``estimator_`` by
     mercer.
@@ -177,11 +179,13 @@ class DeepKernel(SummarisedEstimator):
         head = clone(self._base).set_params(kernel=kernel)
         with torch.random.fork_rng():  # dropout and the like have the seed of the fit, and others keep theirs
             torch.manual_seed(seed)
-            training = NetworkTraining(network, rows, head, order[n_out:], np.sort(order[:n_out]), rng)
+            training = NetworkTraining(network, rows, head, order[n_out:], order[:n_out], rng)
             training.run(self.max_epochs, batch_size, self.learning_rate, self.patience)
-        self.module_, self.held_out_ = training.network, training.held_out
+        self.module_, self.held_out_ = training.network, np.sort(training.held_out)
         self.history_, self.best_epoch_ = training.history, training.best
         final = head.set_params(kernel=training.head.kernel, verbose=self.verbose)
+        if isinstance(head.alpha, str):
+            final.set_params(alpha=training.alpha / len(rows))
         self.estimator_ = final.fit(training.features(np.arange(len(rows))), rows.targets)
         return self
 
