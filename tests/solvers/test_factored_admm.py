@@ -81,9 +81,7 @@ def test_a_tube_around_the_null_array_is_left(solver, alpha):
     """ρ is so small at first that the prox returns zeros only, from which no ratio of residuals says how to go on."""
     K = Gaussian(0.5)(np.random.default_rng(2).normal(size=(5, 2)))
     measure = Measure(np.zeros(1), np.ones(1))
-    posed = DualProblem(
-        Kronecker(Dense(K), Dense(np.eye(1))), EpsilonInsensitive(0.4), np.ones((5, 1)), measure, alpha
-    )
+    posed = DualProblem(Kronecker(Dense(K), Dense(np.eye(1))), EpsilonInsensitive(0.4), np.ones((5, 1)), measure, alpha)
     assert solver.solve(posed).converged
 
 

@@ -115,9 +115,7 @@ def count_objects(objects: Any) -> int:
     return int(objects.shape[0]) if hasattr(objects, "shape") else len(objects)
 
 
-def nonempty(
-    candidates: Any, owner: object = "candidates", remedy: str = ", or None for the training outputs"
-) -> Any:
+def nonempty(candidates: Any, owner: object = "candidates", remedy: str = ", or None for the training outputs") -> Any:
     """Return a sequence of candidates or other objects, or refuse one without any."""
     objects = as_objects(owner, candidates)
     if count_objects(objects) == 0:
