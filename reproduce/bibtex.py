@@ -10,7 +10,8 @@ again on all of them:
 
 - label sets: Tanimoto or cosine kernel of the words, cosine kernel of the label vectors, λ;
 - thresholded: kernel ridge regression of the labels, the same two kernels, λ, one threshold for all labels;
-- one against the rest: logistic regression on sparse words, C, one threshold for the probabilities.
+- one against the rest: logistic regression on sparse words, C, one threshold for the probabilities; as scikit-learn has
+  it by default (L-BFGS), and by liblinear.
 
 CPU seconds are of one core, for the last fit with its predictions, and for everything, tuning included.
 """
@@ -73,13 +74,22 @@ class Thresholded:
 
 
 class OneAgainstTheRest:
-    """Labels whose probability is above a threshold."""
+    """Labels whose probability is above a threshold.
+
+    Parameters
+    ----------
+    solver : str
+        That of LogisticRegression.
+    """
 
     settings = COSTS
 
+    def __init__(self, solver: str) -> None:
+        self.solver = solver
+
     def fit(self, X, Y, setting) -> Any:
         seen = np.flatnonzero(Y.any(axis=0))
-        model = OneVsRestClassifier(LogisticRegression(C=setting, solver="liblinear"))
+        model = OneVsRestClassifier(LogisticRegression(C=setting, solver=self.solver, max_iter=1000))
         return model.fit(scipy.sparse.csr_matrix(X.astype(float)), Y[:, seen]), seen, Y.shape[1]
 
     def values(self, model, X) -> dict[Any, np.ndarray]:
@@ -89,7 +99,12 @@ class OneAgainstTheRest:
         return {float(t): (probability > t).astype(int) for t in THRESHOLDS}
 
 
-METHODS = {"label sets": LabelSets(), "thresholded ridge": Thresholded(), "one against the rest": OneAgainstTheRest()}
+METHODS = {
+    "label sets": LabelSets(),
+    "thresholded ridge": Thresholded(),
+    "one against the rest": OneAgainstTheRest("lbfgs"),
+    "one against the rest, liblinear": OneAgainstTheRest("liblinear"),
+}
 
 
 def read(folder) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from mercer import CandidateLists, InputOutputKernelRegressor
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import FunctionKernel, Gaussian, Linear
 from mercer.kernels.objects import (
     Centred,
     FeatureGaussian,
@@ -34,6 +34,7 @@ from mercer.losses import (
     Power,
     Square,
 )
+from mercer.operator_valued import Decomposable
 from mercer.solvers import ProximalGradient
 
 #: the inputs of O6, with its kernel and λ
@@ -265,6 +266,22 @@ def test_sparse_expansions_evaluate_fewer_kernel_values():
     np.testing.assert_allclose(
         dense.predict_mean(Spectrum(1, shorter=True)(words[:3], words)), model.predict_mean(words[:3]), atol=1e-9
     )
+
+
+def test_sparse_expansions_of_vectors_and_of_sums():
+    counted = []
+
+    def count(A, B):
+        counted.append(len(A) * len(B))
+        return Gaussian(2.0)(A, B)
+
+    loss, new = EpsilonInsensitive(0.6), RNG.uniform(size=(3, 2))
+    for kernel in (FunctionKernel(count), Decomposable(FunctionKernel(count), OnVectors(Linear()))):
+        model = InputOutputKernelRegressor(kernel, "linear", loss=loss, alpha=1e-2).fit(X, Z)
+        assert 0 < len(model.support_) < N
+        counted.clear()
+        model.predict(new)
+        assert sum(counted) == 3 * len(model.support_)
 
 
 @pytest.mark.parametrize("losses", [(EpsilonRidge(0.4), EpsilonRidge(0.38)), (Huber(0.3), Huber(0.29))], ids=repr)

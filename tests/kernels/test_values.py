@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
+from mercer.exceptions import DataError
 from mercer.kernels import (
     Constant,
     ExponentiatedChiSquared,
@@ -21,6 +22,7 @@ from mercer.kernels import (
     RationalQuadratic,
     distances,
 )
+from mercer.linalg import solve
 
 ALL = [
     Gaussian(0.7),
@@ -325,3 +327,24 @@ def test_near_points_far_from_the_others_keep_their_distance(kernel, columns):
     steps = np.array([[0.0], [2.0**-6], [0.5]]) * np.ones((1, columns))
     np.testing.assert_allclose(kernel(X)[:3, :3], kernel(steps), rtol=1e-13)
     np.testing.assert_allclose(kernel(X[:2], X[2:])[:, 0], kernel(steps)[:2, 2], rtol=1e-13)
+
+
+def test_precomputed_matrices_become_symmetric_and_stay_what_they_are(monkeypatch):
+    monkeypatch.setattr("mercer.kernels.precomputed.SYMMETRY_BLOCK", 2)
+    rng = np.random.default_rng(0)
+    exact = (factor := rng.normal(size=(5, 5))) @ factor.T
+    exact = (exact + exact.T) / 2
+    given = exact.copy()
+    operator = Precomputed().gram(given)
+    np.testing.assert_array_equal(operator.to_dense(), exact)
+    solve(operator, 1.0, np.ones((5, 1)))
+    np.testing.assert_array_equal(given, exact)
+    for i, j in ((0, 4), (1, 0), (3, 2)):
+        rounded = exact.copy()
+        rounded[i, j] *= 1 + 1e-15
+        whole = Precomputed().gram(rounded).to_dense()
+        np.testing.assert_array_equal(whole, whole.T)
+        rounded[i, j] += 1.0
+        with pytest.raises(DataError, match="not symmetric"):
+            Precomputed().gram(rounded)
+    assert Precomputed().gram(np.eye(3, dtype=int)).to_dense().dtype.kind == "f"

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mercer.backend import machine_epsilon, namespace
+import numpy as np
+
+from mercer.backend import is_numpy, machine_epsilon, namespace
 from mercer.exceptions import DataError
 from mercer.kernels.base import Kernel
 from mercer.linalg import PSD, Dense
 
 __all__ = ["Precomputed"]
+
+#: rows and columns of a matrix that are compared with its transpose at a time
+SYMMETRY_BLOCK = 256
 
 
 @dataclass(eq=False, repr=False)
@@ -36,6 +41,8 @@ class Precomputed(Kernel):
     def gram(self, X):
         """Return the given matrix as an operator, or refuse one that is not symmetric."""
         matrix = self(X)
+        if is_numpy(matrix) and matrix.dtype.kind == "f" and _exactly_symmetric(matrix):
+            return Dense(matrix, PSD)
         xp = namespace(matrix)
         largest = float(xp.max(xp.abs(matrix)))
         if float(xp.max(xp.abs(matrix - matrix.T))) > 1e4 * machine_epsilon(matrix) * largest:
@@ -61,3 +68,11 @@ class Precomputed(Kernel):
                 f"between two sets of points of shape {tuple(X.shape)}."
             )
         return namespace(X).linalg.diagonal(X)
+
+
+def _exactly_symmetric(matrix: np.ndarray) -> bool:
+    """Whether a square array is its transpose, which is looked at in blocks that stay in cache."""
+    n = len(matrix)
+    starts = range(0, n, SYMMETRY_BLOCK)
+    blocks = ((slice(i, i + SYMMETRY_BLOCK), slice(j, j + SYMMETRY_BLOCK)) for i in starts for j in starts if j >= i)
+    return all(np.array_equal(matrix[i, j], matrix[j, i].T) for i, j in blocks)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mercer.backend import as_like, machine_epsilon, namespace
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ class Scales:
         H = xp.zeros_like(problem.Y) + problem.null_model[1][None, :]
         residual = problem.cut(problem.Y - H)
         slope = problem.cut(problem.loss.gradient(problem.Y, H, problem.measure))
-        return _ratio(problem.inner(residual, residual), problem.inner(slope, slope))
+        with np.errstate(over="ignore"):  # of losses that grow like exp: there is no ratio then
+            return _ratio(problem.inner(residual, residual), problem.inner(slope, slope))
 
     def tolerance(self, problem: DualProblem, share: float) -> float:
         """Return a part of the trace of 𝐊 that is too small to matter at a relative gap of ``share``.
