@@ -27,6 +27,10 @@ __all__ = ["Curves"]
 
 #: a correction of a smooth mean curve costs a hundredth of the rest
 MEAN_SCALE = 100
+#: what bases may be off from orthonormal where functions dual to them are taken
+NEARLY_ORTHONORMAL = 1e-3
+#: shares of a curve beyond a basis that are rounding, and have no direction
+NO_REST = 1e-12
 #: dual variables may be larger than the loss allows by this share
 BOX_TOLERANCE = 1e-6
 LOSSES = {"huber": Huber, "epsilon_ridge": EpsilonRidge, "epsilon_insensitive": EpsilonInsensitive}
@@ -261,10 +265,14 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
     Y, w, nodes = long(Y[order]), np.repeat(long(model.measure_.weights), p), model.measure_.points
     if _smooth(model):
         Y = _less(Y, long(model.intercept_))
-    K, G = _input_gram(model), np.kron(kernel_matrix(model.output_kernel_, nodes, nodes), _output_matrix(model, p))
-    c = long(model.dual_coef_)
+    K, c, A = _input_gram(model), long(model.dual_coef_), _output_matrix(model, p)
     if hasattr(model.expansion_.representers, "basis"):
-        c = _coefficients_at_nodes(model, c, Y, s, w, p)
+        basis = model.expansion_.representers.basis
+        functions = np.kron(long(basis.evaluate(nodes)), np.eye(p, dtype=np.longdouble))
+        c = _coefficients_at_nodes(functions, c, Y, w)
+        G = functions @ np.kron(np.diag(long(basis.spectrum)), A) @ functions.T
+    else:
+        G = np.kron(kernel_matrix(model.output_kernel_, nodes, nodes), A)
     observed = ~np.isnan(Y)
     if np.any(c[~observed] != 0):
         found.append(Finding("box", "", "dual variables are not 0 where nothing was observed"))
@@ -280,14 +288,28 @@ def _read_grid(model: Any, case: Case, found: list[Finding]) -> tuple[Observatio
     return Observations(Y[observed], curve, place, w[column], column, s, gram, size), c[observed]
 
 
-def _coefficients_at_nodes(model: Any, c: Any, Y: Any, s: Any, w: Any, p: int) -> Any:
-    """Return the coefficients at the nodes of a fit in an orthonormal basis, whose last column is the rest."""
-    basis = model.expansion_.representers.basis
-    functions = np.kron(long(basis.evaluate(model.measure_.points)), np.eye(p, dtype=np.longdouble))
-    rest = Y - (Y * w) @ functions @ functions.T
+def _coefficients_at_nodes(functions: Any, c: Any, Y: Any, w: Any) -> Any:
+    """Return the coefficients at the nodes of a fit in an orthonormal basis, whose last column is the rest.
+
+    Functions of tiny eigenvalues are orthonormal to half of the digits only; those dual to them give the same h.
+    """
+    duals = functions @ _inverse_near_identity((functions * w[:, None]).T @ functions)
+    rest = Y - (Y * w) @ duals @ functions.T
     length = np.sqrt(np.sum(w * rest * rest, axis=1, keepdims=True))
-    direction = np.where(length > 0, rest / np.where(length > 0, length, 1), 0)
-    return (c[:, :-1] @ functions.T + c[:, -1:] * direction) * w
+    beyond = length > NO_REST * np.sqrt(np.sum(w * Y * Y, axis=1, keepdims=True))
+    direction = np.where(beyond, rest / np.where(beyond, length, 1), 0)
+    return (c[:, :-1] @ duals.T + c[:, -1:] * direction) * w
+
+
+def _inverse_near_identity(matrix: Any) -> Any:
+    """Return the inverse of a matrix I + E by Newton's iteration, in extended precision; I where E is not small."""
+    identity = np.eye(len(matrix), dtype=np.longdouble)
+    inverse = identity
+    if np.max(np.abs(matrix - identity)) > NEARLY_ORTHONORMAL:
+        return inverse
+    for _ in range(5):
+        inverse = inverse @ (2 * identity - matrix @ inverse)
+    return inverse
 
 
 def _read_scattered(model: Any, case: Case, found: list[Finding]) -> tuple[Observations, Any]:
