@@ -65,6 +65,15 @@ def test_quantiles(folder, capsys):
     assert list(pd.read_csv("out.csv")) == ["q0.05", "q0.5", "q0.95"]
 
 
+def test_few_rows_of_calibration_move_the_outer_levels(folder):
+    """With ten of them no quantile of level 0.05 is to be had: what is predicted unasked says so by its name."""
+    FLATS[:40].to_csv("few.csv", index=False)
+    run("fit quantile few.csv --target rent --features area --out few.mercer --calibrate")
+    run("predict few.mercer few.csv -o out.csv")
+    assert list(pd.read_csv("out.csv")) == ["q0.1", "q0.5", "q0.9"]
+    assert main(["predict", "few.mercer", "few.csv", "--levels", ".05", "-o", "out.csv"]) == 2
+
+
 def test_models_are_those_of_python(folder):
     run("fit quantile flats.csv --target rent --features area,town --out rent.mercer --calibrate")
     model = mercer.load("rent.mercer")

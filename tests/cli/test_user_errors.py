@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     LONG.to_csv(path / "long.csv", index=False)
     LONG[:4].to_csv(path / "ids.csv", index=False)
     TABLE[["a", "y"]].to_csv(path / "latin.csv", index=False, header=["é", "y"], encoding="latin-1")
-    (path / "more.csv").write_text("a,y\n" + "1,2,\n" * 9)
+    (path / "more.csv").write_text("a,y\n" + "".join(f"{k},{2 * k},\n" for k in range(9)))
     TABLE[["a", "y"]].assign(c1="many").to_csv(path / "words.csv", index=False)
     (path / "empty.csv").write_text("")
     (path / "header.csv").write_text("a,b\n")
@@ -75,6 +75,8 @@ def sentence(command, folder, monkeypatch, capsys) -> str:
         ("fit quantile t.csv --target void -o m", "column 'void' has no value in any row"),
         ("fit quantile latin.csv --target y -o m", "latin.csv cannot be .* not in UTF-8; save it as CSV in UTF-8"),
         ("fit quantile more.csv --target y -o m", "more cells than there are names of columns"),
+        ("fit quantile s3://some/where.csv --target y -o m", "is an address; save the table as a file first"),
+        ("report fitted.mercer long.csv -o o.html", "long.csv has no column 'a'"),
         ("fit quantile t.csv --target y -o t.csv", "t.csv would be overwritten"),
         ("fit quantile t.csv --target y -o m.html --report ./m.html", "m.html would be overwritten"),
         ("fit curves long.csv --id id --time t --value z --inputs ids.csv -o ids.csv", "ids.csv would be overwritten"),

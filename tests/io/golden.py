@@ -12,8 +12,19 @@ import numpy as np
 import pandas as pd
 
 import mercer
-from mercer import CostSensitiveClassifier, FunctionalRegressor, KernelQuantileRegressor
+from mercer import (
+    CostSensitiveClassifier,
+    FunctionalRegressor,
+    InputOutputKernelRegressor,
+    KernelAutoencoder,
+    KernelQuantileRegressor,
+    LevelSetDetector,
+    OneClassForest,
+    VectorAutoRegressor,
+    VectorFieldRegressor,
+)
 from mercer.kernels import Gaussian
+from mercer.kernels.objects import Jaccard
 from mercer.measures import Points
 
 FOLDER = Path(__file__).parent / "golden"
@@ -34,6 +45,23 @@ def golden_models():
     curves = [(np.sort(rng.uniform(size=4)), rng.normal(size=4)) for _ in range(24)]
     scattered = FunctionalRegressor(alpha=0.01).fit(table, curves)
     yield "scattered-1", scattered, "predict_at", new, [[0.2, 0.8]]
+    yield (
+        "levels-1",
+        LevelSetDetector(measure=Points([0.1, 0.5]), calibration=None).fit(table),
+        "score_samples",
+        new,
+        [],
+    )
+    yield "forest-1", OneClassForest(5, random_state=0).fit(table), "score_samples", new, []
+    sets = [{"small", "cold"} if value < 0 else {"large", town} for value, town in table.itertuples(index=False)]
+    objects = InputOutputKernelRegressor(output_kernel=Jaccard(), alpha=0.01).fit(table, sets)
+    yield "objects-1", objects, "score_candidates", new, []
+    yield "codes-1", KernelAutoencoder(1, alpha=0.01).fit(table), "transform", new, []
+    places = pd.DataFrame(rng.normal(size=(24, 2)).round(2), columns=["east", "north"])
+    field = VectorFieldRegressor().fit(places, np.stack([-places["north"], places["east"]], 1))
+    yield "field-1", field, "predict", {"east": [0.0, 1.0], "north": [0.5, -1.0]}, []
+    past = {"east": [0.1, 0.2, 0.1], "north": [0.3, 0.0, 0.2]}
+    yield "series-1", VectorAutoRegressor(order=1).fit(places.cumsum()), "predict", past, []
 
 
 def main() -> None:

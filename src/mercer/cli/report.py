@@ -42,11 +42,11 @@ def run(options: argparse.Namespace, _: Any) -> None:
     notes, model = summary_of(options.model).notes, load(options.model)
     frame, kind = read_table(options.data, text_columns(notes)), kind_of(model)
     rows, observed = (frame, None) if kind is None else kind.observed(frame, notes, options.data)
-    if observed is None and notes.get("target", notes.get("value")) is not None:
-        complain("warning", f"{options.data} does not hold what the model predicts: the page does not judge it")
     if len(rows) == 0:
         raise CommandError(f"{options.data} has no row in which something was observed")
     inputs = inputs_for(model, rows, options.data, notes)
+    if observed is None and notes.get("target", notes.get("value")) is not None:
+        complain("warning", f"{options.data} does not hold what the model predicts: the page does not judge it")
     leave_report(options.out, model, inputs, observed, notes, Path(options.data).name, options.title)
 
 

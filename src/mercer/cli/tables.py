@@ -65,6 +65,8 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         Columns that are text whatever they look like, as they were when a model was fitted.
     """
     pandas = _pandas()
+    if "://" in path:  # which pandas would ask a network for
+        raise CommandError(f"{path} is an address; save the table as a file first")
     ending = _ending(path)
     if ending in PARQUET:
         return _parquet(lambda: pandas.read_parquet(path))
@@ -83,7 +85,8 @@ def read_table(path: str, text: Sequence[str] = ()) -> pandas.DataFrame:
         raise CommandError(f"{path} cannot be read as a table: {error}") from error
     if len(frame) == 0:
         raise CommandError(f"{path} has names of columns, but no rows")
-    if not isinstance(frame.index, pandas.RangeIndex):  # which pandas makes of what stands before the first name
+    first = pandas.read_csv(path, sep=separator, header=None, skiprows=1, nrows=1)
+    if first.shape[1] > frame.shape[1]:  # of which pandas makes an index, and moves the rest
         raise CommandError(f"{path} has rows with more cells than there are names of columns; give each column a name")
     for name in frame.columns.difference(text, sort=False):
         if separator == ";" and _is_comma_numbers(frame[name]):
@@ -117,7 +120,7 @@ def matching_columns(frame: pandas.DataFrame, patterns: Sequence[str], option: s
     matched = [str(name) for each in patterns for name in frame.columns if fnmatchcase(str(name), each)]
     names = list(dict.fromkeys(matched))
     if len(names) < 2:
-        raise CommandError(f"{path} has {len(names)} columns that match {option} {','.join(patterns)}")
+        raise CommandError(f"{path} has {len(names)} columns that match {option} {','.join(patterns)}; two are needed")
     return names
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from mercer.cli.kinds.base import Kind, Predicted, Problem, add_calibration, add_target, inputs_of, weight_of
 from mercer.cli.tables import number_column, rows_with
 from mercer.estimators import ConformalQuantileRegressor, KernelQuantileRegressor
@@ -37,10 +40,20 @@ class Quantile(Kind):
     def predict(self, model, inputs, options, notes):
         found = {}
         if options.levels is not None or options.coverage is None:
-            levels = LEVELS_SHOWN if options.levels is None else options.levels
+            levels = _levels_shown(model) if options.levels is None else options.levels
             values = model.predict_quantile(inputs, levels)
             found = {f"q{level:g}": values[:, j] for j, level in enumerate(levels)}
         if options.coverage is not None:
             ends = model.predict_interval(inputs, options.coverage)
             found |= {"lower": ends[:, 0], "upper": ends[:, 1]}
         return Predicted(found)
+
+
+def _levels_shown(model: Any) -> tuple[float, ...]:
+    """Return the levels that are predicted where none are asked for, or the nearest that few calibration rows allow."""
+    low, middle, high = LEVELS_SHOWN
+    n = getattr(model, "n_calibration_", None)
+    least = 0.0 if n is None else math.ceil(100 / (n + 1)) / 100
+    if least >= middle:
+        return (middle,)
+    return max(low, least), middle, min(high, round(1 - least, 2))
