@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from numbers_as_fields import MULTIOUTPUT, NumbersAsFields
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -150,6 +151,8 @@ UNAVOIDABLE = {
 
 
 def unavoidable(estimator):
+    if isinstance(estimator, NumbersAsFields):
+        return MULTIOUTPUT
     own = {
         "CostSensitiveClassifier": "check_decision_proba_consistency",
         "LevelSetDetector": "check_outliers_train",
@@ -167,7 +170,7 @@ CHECKED = [
     FunctionalRegressor(),
     FunctionalRegressorCV(alphas=[1e-3], cv=2),
     VectorValuedRegressor(),
-    VectorFieldRegressor(alpha=1e-2),
+    NumbersAsFields("curl-free", alpha=1e-2),
     SimplexClassifier(),
     InputOutputKernelRegressor(),
     InputOutputKernelRegressor(output_kernel="gaussian", loss="max_margin"),
