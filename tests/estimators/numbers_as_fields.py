@@ -1,12 +1,19 @@
-"""Vector fields for the checks of scikit-learn, which have one output and any number of columns."""
+"""Fields for scikit-learn's checks, whose targets are numbers."""
+
+from __future__ import annotations
 
 import numpy as np
 
 from mercer import VectorFieldRegressor
 
+__all__ = ["MULTIOUTPUT", "NumbersAsFields"]
+
+#: why a check of scikit-learn cannot hold
+MULTIOUTPUT = {"check_regressor_multioutput": "it has five outputs for ten columns, which is no field"}
+
 
 class NumbersAsFields(VectorFieldRegressor):
-    """The one output is each component of a vector, and what is predicted the mean of them."""
+    """The checks of scikit-learn have one output and any number of columns: here it is the mean of all components."""
 
     def fit(self, X, y, sample_weight=None):
         return super().fit(X, self._fields(X, y), sample_weight)
