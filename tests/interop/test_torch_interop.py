@@ -77,7 +77,19 @@ def test_the_examples_run():
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
-@parametrize_with_checks([DeepKernel(nn.LazyLinear(20), estimator=VectorValuedRegressor(), max_epochs=1)])
+def unavoidable(estimator):
+    if estimator.module.weight.dtype == torch.float64:
+        return {}
+    return {"check_methods_subset_invariance": "products of single precision round otherwise for other numbers of rows"}
+
+
+@parametrize_with_checks(
+    [
+        DeepKernel(nn.LazyLinear(20, dtype=dtype), estimator=VectorValuedRegressor(), max_epochs=1)
+        for dtype in (torch.float32, torch.float64)
+    ],
+    expected_failed_checks=unavoidable,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
