@@ -26,13 +26,7 @@ def script(monkeypatch):
     """Import a script by its name, as Python finds it when it runs."""
     monkeypatch.syspath_prepend(str(FOLDER))
     backend = matplotlib.get_backend()
-
-    def imported(name):
-        if name in sys.modules and Path(sys.modules[name].__file__).parent != FOLDER:  # that of a page of docs
-            monkeypatch.delitem(sys.modules, name)
-        return importlib.import_module(name)
-
-    yield imported
+    yield importlib.import_module
     matplotlib.use(backend)
 
 
