@@ -18,7 +18,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 
 api_pages = importlib.import_module("api_pages")
 outside_links = importlib.import_module("outside_links")
-pictures = importlib.import_module("pictures")
+pictures = importlib.import_module("page_pictures")
 
 PAGES = sorted(DOCS.glob("*.md"))
 TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Draw the pictures that pages open with, by examples of the gallery: ``python docs/_ext/pictures.py``.
+"""Draw the pictures that pages open with, by examples of the gallery: ``python docs/_ext/page_pictures.py``.
 
 They are kept in docs/images, in the repository, where pages are read as they are.
 """
