@@ -203,11 +203,14 @@ class NetworkTraining:
         for layer, momentum in zip(layers, momenta, strict=True):
             layer.momentum = momentum
 
-    def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> None:
-        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network."""
+    def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> float:
+        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network.
+
+        Returned is λ times rows that held-out rows ask for.
+        """
         weights = [weight for weight in self.network.parameters() if weight.requires_grad]
         optimiser = torch_library().optim.Adam(weights, lr=learning_rate)
-        model, state, alpha = self._of_batches(), None, None
+        model, state, alpha = self._of_batches(), None, 0.0
         for _ in range(max_epochs):
             order = self.rng.permutation(self.train)
             batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
@@ -221,7 +224,7 @@ class NetworkTraining:
             if len(self.losses) - 1 - self.best >= patience:
                 break
         self.network.load_state_dict(state)
-        self.alpha = alpha
+        return alpha
 
     def _of_batches(self) -> Any:
         """Return the estimator for batches, with numbers for all that it chooses; its ``alpha`` is λ times rows."""

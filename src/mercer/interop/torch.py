@@ -183,12 +183,12 @@ class DeepKernel(BaseEstimator):
         with torch.random.fork_rng():  # dropout and the like have the seed of the fit, and others keep theirs
             torch.manual_seed(seed)
             training = NetworkTraining(network, rows, head, order[n_out:], order[:n_out], rng)
-            training.run(self.max_epochs, batch_size, self.learning_rate, self.patience)
+            alpha = training.run(self.max_epochs, batch_size, self.learning_rate, self.patience)
         self.module_, self.held_out_ = training.network, np.sort(training.held_out)
         self.history_, self.best_epoch_ = training.history, training.best
         final = head.set_params(kernel=training.head.kernel, verbose=self.verbose)
         if isinstance(head.alpha, str):
-            final.set_params(alpha=training.alpha / len(rows))
+            final.set_params(alpha=alpha / len(rows))
         self.estimator_ = final.fit(training.features(np.arange(len(rows))), rows.targets)
         return self
 
