@@ -273,6 +273,15 @@ def test_classifiers_and_regressors_are_what_their_estimator_is():
     assert not hasattr(small(), "predict_proba")
 
 
+@pytest.mark.parametrize("columns", [(), (1,)])
+def test_rare_classes_are_in_every_half_of_every_batch(columns):
+    labels = np.where(np.sort(ENERGY)[-9] < ENERGY, "loud", "quiet").reshape(N, *columns)  # eight of 160
+    model = small(estimator=CostSensitiveClassifier(measure=FEW), batch_size=16).fit(X, labels)
+    assert set(model.predict(X)) <= {"loud", "quiet"}
+    with pytest.raises(DataError, match="rows to learn from are of class loud"):
+        model.fit(X, np.where(np.sort(ENERGY)[-4] < ENERGY, "loud", "quiet"))
+
+
 def test_a_given_lambda_is_that_of_all_rows():
     model = small(estimator=clone(QUANTILES).set_params(alpha=0.02)).fit(X, Y)
     assert model.estimator_.alpha_ == 0.02

@@ -21,7 +21,7 @@ from mercer.estimators.gradient_search import LEARNERS
 from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.validation import _own_errors, _refuse_words
 from mercer.exceptions import DataError, parameter_error
-from mercer.interop.network_training import NetworkTraining, TensorRows, features_of, torch_library
+from mercer.interop.network_training import NetworkTraining, TensorRows, evenly_mixed, features_of, torch_library
 from mercer.kernels import Gaussian, as_kernel
 
 __all__ = ["DeepKernel"]
@@ -174,6 +174,7 @@ class DeepKernel(BaseEstimator):
         rows, batch_size = self._rows(torch, X, y, next(iter(network.parameters())))
         rng = as_random_state(self, self.random_state)
         seed, order = rng.randint(2**31 - 1), rng.permutation(len(rows))
+        order = evenly_mixed(order, rows.targets) if is_classifier(self._base) else order
         n_out = int(np.ceil(self.validation_fraction * len(rows)))
         if len(rows) - n_out < FEWEST_IN_BATCHES:
             allowed = f"a share that leaves {FEWEST_IN_BATCHES} of {len(rows)} rows to learn from"
