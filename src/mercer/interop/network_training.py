@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS
 from mercer.estimators.settle import settle_choices
 from mercer.estimators.value_slopes import row_slopes
 from mercer.exceptions import DataError
@@ -23,18 +24,16 @@ __all__ = ["NetworkTraining", "TensorRows", "evenly_mixed", "features_of", "pred
 
 #: weight of the half of a batch that is predicted from the other one, and of held-out rows: so small that rows with it
 #: hardly change the fit, which would make them look well predicted where features are so far apart that none are
-HALF, JUDGED = AddedRows(3e-3), AddedRows(1e-4)
+HALF, JUDGE = AddedRows(3e-3), AddedRows(1e-4)
 #: relative duality gaps of the fits to batches, and of those that judge a pass
 BATCH_TOL, JUDGED_TOL = 1e-6, 1e-7
-#: λ that are looked at after each pass, in units of the last one, which at first an estimator chooses to ROUGH_TOL
-LAMBDA_STEPS, ROUGH_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
+#: λ that are looked at after each pass, in units of the last one, which at first an estimator chooses to FIRST_TOL
+LAMBDA_STEPS, FIRST_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
 #: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
 #: would be far too large for features that do not tell anything yet, and then nothing could be learned
 BATCH_PRIOR = 0.1
-#: rows of each class in a batch, and among those that predict held-out rows
-FEWEST_OF_A_CLASS = 4
 #: rows that predict held-out rows and held-out rows that are, at most; and rows that a network is asked for at once
-HEAD_ROWS, JUDGED_ROWS, ASKED_ROWS = 500, 500, 1000
+HEAD_ROWS, HELD_OUT_JUDGES, ASKED_ROWS = 500, 500, 1000
 
 
 def torch_library() -> ModuleType:
@@ -137,6 +136,18 @@ def _column(labels: Any) -> np.ndarray:
     return np.reshape(np.asarray(labels), (len(labels), -1))[:, 0]
 
 
+def _needed(labels: np.ndarray) -> list[int]:
+    """Return how many of these rows, in their order, hold enough of each class."""
+    places = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
+    for label, where in places.items():
+        if len(where) < FEWEST_OF_A_CLASS:
+            raise DataError(
+                f"DeepKernel: {len(where)} of {len(labels)} rows to learn from are of class {label}; halves of batches "
+                f"predict each other, which takes {FEWEST_OF_A_CLASS} of each class at least."
+            )
+    return [int(where[FEWEST_OF_A_CLASS - 1]) + 1 for where in places.values()]
+
+
 def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray:
     """Return what a network that learns nothing makes of some rows, shape (n, p)."""
     network.eval()
@@ -169,32 +180,20 @@ class NetworkTraining:
         self.labels = _column(rows.targets) if is_classifier(head) else None
         self.n_judges = min(len(train), HEAD_ROWS)
         if self.labels is not None:
-            self.n_judges = max(self.n_judges, *self._needed())
-        self.judges = np.concatenate([train[: self.n_judges], held_out[:JUDGED_ROWS]])
+            self.n_judges = max(self.n_judges, *_needed(self.labels[train]))
+        self.judges = np.concatenate([train[: self.n_judges], held_out[:HELD_OUT_JUDGES]])
         self.features(self.judges[: self.n_judges])  # lazy layers get their sizes
         self._settle()
         Z = self.features(self.judges[: self.n_judges])
         settings = {"approximation": None, "verbose": 0, "warm_start": False, "kernel": head.kernel.adapt(Z)}
         self.head = clone(head).set_params(**settings)
-        first = _fitted(clone(self.head).set_params(tol=ROUGH_TOL), Z, rows.targets[self.judges[: self.n_judges]])
+        first = _fitted(clone(self.head).set_params(tol=FIRST_TOL), Z, rows.targets[self.judges[: self.n_judges]])
         #: the same with numbers for all that it chooses: values of which differences are taken are those of one problem
         self.settled = settle_choices(first)
         self.values: list[float] = []
         self.losses: list[float] = []
         #: λ times rows that held-out rows ask for, at first unknown
         self.alpha: float | None = None
-
-    def _needed(self) -> list[int]:
-        """Return how many rows to learn from hold enough of each class."""
-        labels = self.labels[self.train]
-        places = {label: np.flatnonzero(labels == label) for label in np.unique(self.labels)}
-        for label, where in places.items():
-            if len(where) < FEWEST_OF_A_CLASS:
-                raise DataError(
-                    f"DeepKernel: {len(where)} of {len(self.train)} rows to learn from are of class {label}; halves "
-                    f"of batches predict each other, which takes {FEWEST_OF_A_CLASS} of each class at least."
-                )
-        return [int(where[FEWEST_OF_A_CLASS - 1]) + 1 for where in places.values()]
 
     @property
     def best(self) -> int:
@@ -290,15 +289,15 @@ class NetworkTraining:
         if given:
             self.alpha = self.head.alpha * len(self.rows)
         elif self.alpha is None:
-            chosen = clone(self.settled).set_params(alpha=self.head.alpha, tol=ROUGH_TOL)
+            chosen = clone(self.settled).set_params(alpha=self.head.alpha, tol=FIRST_TOL)
             self.alpha = _fitted(chosen, Z[:n], y[:n]).alpha_ * n
-        weight = JUDGED.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
+        weight = JUDGE.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
         found = []
         for alpha in [self.alpha] if given else self.alpha * LAMBDA_STEPS:
             model = clone(self.settled).set_params(alpha=alpha / n, tol=JUDGED_TOL)
             without = _fitted(model, Z[:n], y[:n]).objective_
-            with_them = _fitted(clone(model).set_params(alpha=JUDGED.alpha(alpha / n)), Z, y, weight).objective_
-            found.append((float(JUDGED.difference(with_them, without)), float(alpha)))
+            with_them = _fitted(clone(model).set_params(alpha=JUDGE.alpha(alpha / n)), Z, y, weight).objective_
+            found.append((float(JUDGE.difference(with_them, without)), float(alpha)))
         return min(found)
 
     def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
