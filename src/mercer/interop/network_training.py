@@ -13,26 +13,27 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS
 from mercer.estimators.settle import settle_choices
 from mercer.estimators.value_slopes import row_slopes
 from mercer.exceptions import DataError
 from mercer.losses import as_loss
 from mercer.problems import AddedRows
 
-__all__ = ["NetworkTraining", "TensorRows", "features_of", "predicted_halves", "torch_library"]
+__all__ = ["NetworkTraining", "TensorRows", "evenly_mixed", "features_of", "predicted_halves", "torch_library"]
 
 #: weight of the half of a batch that is predicted from the other one, and of held-out rows: so small that rows with it
 #: hardly change the fit, which would make them look well predicted where features are so far apart that none are
-HALF, JUDGED = AddedRows(3e-3), AddedRows(1e-4)
+HALF, JUDGE = AddedRows(3e-3), AddedRows(1e-4)
 #: relative duality gaps of the fits to batches, and of those that judge a pass
 BATCH_TOL, JUDGED_TOL = 1e-6, 1e-7
-#: λ that are looked at after each pass, in units of the last one, which at first an estimator chooses to ROUGH_TOL
-LAMBDA_STEPS, ROUGH_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
+#: λ that are looked at after each pass, in units of the last one, which at first an estimator chooses to FIRST_TOL
+LAMBDA_STEPS, FIRST_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
 #: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
 #: would be far too large for features that do not tell anything yet, and then nothing could be learned
 BATCH_PRIOR = 0.1
 #: rows that predict held-out rows and held-out rows that are, at most; and rows that a network is asked for at once
-HEAD_ROWS, JUDGED_ROWS, ASKED_ROWS = 500, 500, 1000
+HEAD_ROWS, HELD_OUT_JUDGES, ASKED_ROWS = 500, 500, 1000
 
 
 def torch_library() -> ModuleType:
@@ -115,6 +116,38 @@ def asked(network: Any, inputs: Any) -> tuple[Any, np.ndarray]:
     return features, Z
 
 
+def evenly_mixed(order: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return rows in an order like the given one, in which the rows of each class are evenly spread.
+
+    Examples
+    --------
+    >>> evenly_mixed(np.array([3, 0, 1, 2, 4, 5]), np.array([1, 1, 0, 0, 0, 0]))
+    array([3, 0, 2, 4, 1, 5])
+    """
+    place, of_rows = np.empty(len(order)), _column(labels)[order]
+    for label in np.unique(of_rows):
+        where = np.flatnonzero(of_rows == label)
+        place[where] = (np.arange(len(where)) + 0.5) / len(where)
+    return order[np.argsort(place, kind="stable")]
+
+
+def _column(labels: Any) -> np.ndarray:
+    """Return labels as an array of shape (n,); several columns of them are the estimator's to refuse."""
+    return np.reshape(np.asarray(labels), (len(labels), -1))[:, 0]
+
+
+def _needed(labels: np.ndarray) -> list[int]:
+    """Return how many of these rows, in their order, hold enough of each class."""
+    places = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
+    for label, where in places.items():
+        if len(where) < FEWEST_OF_A_CLASS:
+            raise DataError(
+                f"DeepKernel: {len(where)} of {len(labels)} rows to learn from are of class {label}; halves of batches "
+                f"predict each other, which takes {FEWEST_OF_A_CLASS} of each class at least."
+            )
+    return [int(where[FEWEST_OF_A_CLASS - 1]) + 1 for where in places.values()]
+
+
 def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray:
     """Return what a network that learns nothing makes of some rows, shape (n, p)."""
     network.eval()
@@ -144,14 +177,17 @@ class NetworkTraining:
         self, network: Any, rows: TensorRows, head: Any, train: np.ndarray, held_out: np.ndarray, rng: Any
     ) -> None:
         self.network, self.rows, self.train, self.held_out, self.rng = network, rows, train, held_out, rng
-        self.judges = np.concatenate([train[:HEAD_ROWS], held_out[:JUDGED_ROWS]])
+        self.labels = _column(rows.targets) if is_classifier(head) else None
         self.n_judges = min(len(train), HEAD_ROWS)
+        if self.labels is not None:
+            self.n_judges = max(self.n_judges, *_needed(self.labels[train]))
+        self.judges = np.concatenate([train[: self.n_judges], held_out[:HELD_OUT_JUDGES]])
         self.features(self.judges[: self.n_judges])  # lazy layers get their sizes
         self._settle()
         Z = self.features(self.judges[: self.n_judges])
         settings = {"approximation": None, "verbose": 0, "warm_start": False, "kernel": head.kernel.adapt(Z)}
         self.head = clone(head).set_params(**settings)
-        first = _fitted(clone(self.head).set_params(tol=ROUGH_TOL), Z, rows.targets[self.judges[: self.n_judges]])
+        first = _fitted(clone(self.head).set_params(tol=FIRST_TOL), Z, rows.targets[self.judges[: self.n_judges]])
         #: the same with numbers for all that it chooses: values of which differences are taken are those of one problem
         self.settled = settle_choices(first)
         self.values: list[float] = []
@@ -203,16 +239,17 @@ class NetworkTraining:
         for layer, momentum in zip(layers, momenta, strict=True):
             layer.momentum = momentum
 
-    def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> None:
-        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network."""
+    def run(self, max_epochs: int, batch_size: int, learning_rate: float, patience: int) -> float:
+        """Pass over the rows until held-out loss has not fallen for ``patience`` passes; take the best network.
+
+        Returned is λ times rows that held-out rows ask for.
+        """
         weights = [weight for weight in self.network.parameters() if weight.requires_grad]
         optimiser = torch_library().optim.Adam(weights, lr=learning_rate)
-        model, state, alpha = self._of_batches(), None, None
+        model, state, alpha = self._of_batches(), None, 0.0
         for _ in range(max_epochs):
-            order = self.rng.permutation(self.train)
-            batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-            batches = [batch for batch in batches if 2 * len(batch) >= min(batch_size, len(order))]
-            self.values.append(float(np.mean([self._step(batch, model, optimiser) for batch in batches])))
+            values = [self._step(batch, model, optimiser) for batch in self._batches(batch_size)]
+            self.values.append(float(np.mean(values)))
             self._settle()
             loss, self.alpha = self._held_out_loss()
             self.losses.append(loss)
@@ -221,7 +258,16 @@ class NetworkTraining:
             if len(self.losses) - 1 - self.best >= patience:
                 break
         self.network.load_state_dict(state)
-        self.alpha = alpha
+        return alpha
+
+    def _batches(self, batch_size: int) -> list[np.ndarray]:
+        """Return batches of all rows to learn from, in random order; each has rows of each class, if need be more."""
+        order = self.rng.permutation(self.train)
+        if self.labels is not None:
+            order, rarest = evenly_mixed(order, self.labels), np.unique(self.labels[order], return_counts=True)[1].min()
+            return np.array_split(order, max(1, min(round(len(order) / batch_size), rarest // FEWEST_OF_A_CLASS)))
+        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+        return [batch for batch in batches if 2 * len(batch) >= min(batch_size, len(order))]
 
     def _of_batches(self) -> Any:
         """Return the estimator for batches, with numbers for all that it chooses; its ``alpha`` is λ times rows."""
@@ -243,15 +289,15 @@ class NetworkTraining:
         if given:
             self.alpha = self.head.alpha * len(self.rows)
         elif self.alpha is None:
-            chosen = clone(self.settled).set_params(alpha=self.head.alpha, tol=ROUGH_TOL)
+            chosen = clone(self.settled).set_params(alpha=self.head.alpha, tol=FIRST_TOL)
             self.alpha = _fitted(chosen, Z[:n], y[:n]).alpha_ * n
-        weight = JUDGED.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
+        weight = JUDGE.weights(np.ones(len(Z)), np.arange(len(Z)) >= n)
         found = []
         for alpha in [self.alpha] if given else self.alpha * LAMBDA_STEPS:
             model = clone(self.settled).set_params(alpha=alpha / n, tol=JUDGED_TOL)
             without = _fitted(model, Z[:n], y[:n]).objective_
-            with_them = _fitted(clone(model).set_params(alpha=JUDGED.alpha(alpha / n)), Z, y, weight).objective_
-            found.append((float(JUDGED.difference(with_them, without)), float(alpha)))
+            with_them = _fitted(clone(model).set_params(alpha=JUDGE.alpha(alpha / n)), Z, y, weight).objective_
+            found.append((float(JUDGE.difference(with_them, without)), float(alpha)))
         return min(found)
 
     def _step(self, batch: np.ndarray, model: Any, optimiser: Any) -> float:
@@ -277,6 +323,9 @@ def predicted_halves(model: Any, Z: np.ndarray, y: np.ndarray) -> tuple[float, n
     """
     n, value, slopes = len(Z), 0.0, np.zeros(Z.shape)
     halves = np.array_split(np.arange(n), 2)
+    if is_classifier(model):  # every other row of each class
+        second = np.isin(np.arange(n), np.concatenate([np.flatnonzero(_column(y) == k)[1::2] for k in np.unique(y)]))
+        halves = [np.flatnonzero(~second), np.flatnonzero(second)]
     for train, other in (halves, halves[::-1]):
         both = np.concatenate([train, other])
         alpha, weight = model.alpha / len(train), HALF.weights(np.ones(n), np.arange(n) >= len(train))
