@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:docs/_ext/opening_pictures.py
 """Draw the pictures that pages open with, by examples of the gallery: ``python docs/_ext/opening_pictures.py``.
-========
-"""Draw the pictures that pages open with, by examples of the gallery: ``python docs/_ext/page_pictures.py``.
->>>>>>>> 7efbf68408ef1f43bc7f788e81b7d25dfe37a26a:docs/_ext/page_pictures.py
 
 They are kept in docs/images, in the repository, where pages are read as they are.
 """

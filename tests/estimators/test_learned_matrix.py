@@ -79,3 +79,10 @@ def test_inputs_that_do_not_differ_teach_nothing(rank):
     Y = np.random.default_rng(0).normal(size=(9, 3))
     model = VectorValuedRegressor(Gaussian(0.5), output_matrix=LearnedMatrix(rank), alpha=1e-3).fit(np.ones((9, 2)), Y)
     assert np.all(np.isfinite(model.predict(np.ones((1, 2)))))
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+def test_rows_that_are_all_the_same_are_too_few_to_learn_from(rank):
+    X, Y = np.ones((9, 2)), np.ones((9, 3))
+    model = VectorValuedRegressor(Gaussian(0.5), output_matrix=LearnedMatrix(rank), alpha=1e-3).fit(X, Y)
+    assert np.all(np.isfinite(model.predict(X)))

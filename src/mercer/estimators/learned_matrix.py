@@ -89,10 +89,10 @@ def learn_output_matrix(
         for c, matrix in enumerate([np.eye(p), *(shrunk(learned, share, rank) for share in shares)]):
             errors[c][:, test] = fold.errors(matrix, shifts)
     errors = errors[:, :, ~np.isnan(errors[0, 0])]
+    if not errors.size:
+        return None if rank is None else kind(K, Y, weight, np.arange(n), np.arange(0), centred).learn(start, rank)
     best = np.argmin(errors.mean(axis=2), axis=1)
     each = errors[np.arange(len(best)), best]  # (candidates, rows)
-    if not each.size:
-        return None if rank is None else kind(K, Y, weight, np.arange(n), np.arange(0), centred).learn(start, rank)
     choice = 1 + int(np.argmin(each[1:].mean(axis=1)))
     gain = each[0] - each[choice]
     if rank is None and gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):

@@ -28,6 +28,8 @@ ROUNDING_OF_NORMS, LEAST_CURVATURE = 1e-12, 1e-9
 MISLED = 100.0
 #: part of the memory budget that the stored matrix may take
 STORED_FOR_PRODUCTS = 0.6
+#: rows that are converted to single precision at a time
+CONVERTED_ROWS = 64
 #: least size of M for which single precision does not underflow, the largest norm and the least gap for which its
 #: rounding does no harm
 LEAST_SINGLE, LARGEST_SINGLE, SINGLE_TOL = 1e-20, 3e3, 1e-9
@@ -137,9 +139,12 @@ class _Kernel:
     def __init__(self, problem: DualProblem, norm: float, tol: float) -> None:
         operator = problem.gram.column_operator()
         matrix, root = to_numpy(operator.to_dense()), np.sqrt(to_numpy(problem.sample_weight))
-        self.size = problem.scale * float(np.max(np.abs(matrix), initial=0.0)) or 1.0
+        self.size = problem.scale * float(np.max(np.diagonal(matrix), initial=0.0)) or 1.0  # no entry is larger
         single = tol >= SINGLE_TOL and self.size > LEAST_SINGLE and norm < LARGEST_SINGLE
-        self.matrix = (matrix * (problem.scale / self.size)).astype(np.float32 if single else float, copy=False)
+        self.matrix = np.empty(matrix.shape, dtype=np.float32 if single else float)
+        for start in range(0, len(matrix), CONVERTED_ROWS):  # in cache
+            rows = slice(start, start + CONVERTED_ROWS)
+            self.matrix[rows] = matrix[rows] * (problem.scale / self.size)
         if np.any(root != 1):
             self.matrix *= root.astype(self.matrix.dtype)[:, None]
             self.matrix *= root.astype(self.matrix.dtype)
