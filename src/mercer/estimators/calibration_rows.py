@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from mercer._params import check_number
 from mercer.estimators.delegation import weight_parameter
-from mercer.estimators.validation import _own_errors, as_array, float_array
+from mercer.estimators.validation import as_array, float_array, own_errors
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.preprocessing.curve_table import as_table
 
@@ -92,7 +92,7 @@ class CalibrationRows:
         """Return what the splitter gives, as numbers of rows."""
         state = self._random_state() if isinstance(self.cv, numbers.Integral) else None
         try:
-            with _own_errors("cv"):
+            with own_errors("cv"):
                 splitter: Any = check_cv(self.cv) if state is None else KFold(self.cv, shuffle=True, random_state=state)
                 return [(np.asarray(rows[train]), np.asarray(rows[test])) for train, test in splitter.split(X, y)]
         except IndexError as error:
@@ -137,7 +137,7 @@ class CalibrationRows:
     def _fit_base(self, X, target, weight, train):
         """Return the base estimator, fitted on the rows ``train`` of X and their targets."""
         model = clone(self._base())
-        with _own_errors("X"):
+        with own_errors("X"):
             inside, _ = _safe_split(model, X, None, train)
         weights = {} if weight is None else {weight_parameter(model): weight[train]}
         return model.fit(inside, target, **weights)

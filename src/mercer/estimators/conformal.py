@@ -26,7 +26,7 @@ from mercer.estimators.calibration_rows import SCORE_ENTRIES, CalibrationRows, c
 from mercer.estimators.delegation import offers, reach
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors, read_weight
+from mercer.estimators.validation import own_errors, read_weight
 from mercer.exceptions import DataError, ExtrapolationWarning, parameter_error
 from mercer.interpolation import interpolation
 from mercer.model_selection.quantile_scores import d2_integrated_pinball
@@ -172,7 +172,7 @@ class ConformalQuantileRegressor(CalibrationRows, RegressorMixin, MetaEstimatorM
         self._check_settings()
         X = as_table(X)
         check_rows(X)
-        with _own_errors("X and y"):
+        with own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
         X, y = _prepare(X, y)
         weight = None if sample_weight is None else read_weight(sample_weight, y)  # scales are for the base
@@ -355,7 +355,7 @@ def _prepare(X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X with rows that can be taken, for the base estimator to judge, and y as floats of shape (n,)."""
     X = as_table(X)
     check_rows(X)
-    with _own_errors("y"):
+    with own_errors("y"):
         y = column_or_1d(check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
         X, y = indexable(X, y)
     return X, y

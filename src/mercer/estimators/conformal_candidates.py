@@ -19,7 +19,7 @@ from mercer.estimators.delegation import offers, reach
 from mercer.estimators.input_output import InputOutputKernelRegressor
 from mercer.estimators.ranking import TIED
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors, read_weight
+from mercer.estimators.validation import own_errors, read_weight
 from mercer.exceptions import DataError, UnsupportedError
 from mercer.kernels.objects import as_objects, take_objects
 
@@ -110,7 +110,7 @@ class ConformalCandidates(CalibrationRows, MetaEstimatorMixin, SummarisedEstimat
         check_rows(X)
         objects = as_objects(self, y)
         n, rows = count_objects(objects), np.arange(count_objects(objects))
-        with _own_errors("X"):
+        with own_errors("X"):
             given = _num_samples(X)
         if given != n:
             raise DataError(f"ConformalCandidates: X and Z have inconsistent numbers of samples, {given} and {n}.")

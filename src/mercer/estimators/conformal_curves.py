@@ -25,7 +25,7 @@ from mercer.estimators.modulation import Modulation, along, modulation
 from mercer.estimators.outputs import Outputs
 from mercer.estimators.read_outputs import read_outputs
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors, as_points, check_range, read_weight
+from mercer.estimators.validation import as_points, check_range, own_errors, read_weight
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.preprocessing.curve_table import as_table
 
@@ -184,7 +184,7 @@ class ConformalFunctionalRegressor(
         self._check_settings()
         X = as_table(X)
         check_rows(X)
-        with _own_errors("X and y"):
+        with own_errors("X and y"):
             validate_data(self, X, y, skip_check_array=True)
         X, curves, form = self._read(X, y)
         weight = None if sample_weight is None else read_weight(sample_weight, np.zeros(len(curves)))
@@ -244,7 +244,7 @@ class ConformalFunctionalRegressor(
         curves = GivenCurves(read_outputs(self, opened, None, np.zeros(0)), None if form is None else y)
         X = as_table(X)
         check_rows(X)
-        with _own_errors("X"):
+        with own_errors("X"):
             (X,) = indexable(X)
         if len(curves) != _num_samples(X):
             raise DataError(

@@ -15,7 +15,7 @@ from mercer.backend import to_numpy
 from mercer.estimators.cost_sensitive import CostSensitiveClassifier
 from mercer.estimators.delegation import weight_parameter
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors, read_weight, validate_labels
+from mercer.estimators.validation import own_errors, read_weight, validate_labels
 from mercer.exceptions import DataError, parameter_error
 from mercer.preprocessing.curve_table import as_table
 
@@ -111,7 +111,7 @@ class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, SummarisedEstima
             hint = "CostSensitiveClassifier() has it, also as the last step of a Pipeline."
             raise parameter_error(self, "estimator", self.estimator, "a classifier with predict_proba", hint)
         labels, X = validate_labels(self, y), as_table(X)
-        with _own_errors("X and y"):
+        with own_errors("X and y"):
             validate_data(self, X, labels, skip_check_array=True)
         weight = None if sample_weight is None else read_weight(sample_weight, labels)
         classes = self._classes(labels, weight)
@@ -143,7 +143,7 @@ class CostMatrixClassifier(ClassifierMixin, MetaEstimatorMixin, SummarisedEstima
         """
         labels, X = validate_labels(self, y), as_table(X)
         begun = hasattr(self, "n_samples_seen_")
-        with _own_errors("X and y"):
+        with own_errors("X and y"):
             validate_data(self, X, labels, skip_check_array=True, reset=not begun)
         weight = None if sample_weight is None else read_weight(sample_weight, labels)
         known = self.classes_ if begun else self._classes(labels, weight)

@@ -22,7 +22,7 @@ from mercer.estimators.kernel_coordinates import KernelCoordinates
 from mercer.estimators.quantile import KernelQuantileRegressor
 from mercer.estimators.settle import settle_choices
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors
+from mercer.estimators.validation import own_errors
 from mercer.estimators.value_slopes import value_slopes
 from mercer.estimators.vector_valued import VectorValuedRegressor
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
@@ -139,7 +139,7 @@ class GradientSearchCV(SummarisedEstimator, BaseSearchCV):
         """
         self._check_settings()
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
-        with _own_errors("X"):
+        with own_errors("X"):
             few = _num_samples(X) <= self.max_samples
         first = self._first(1.0).fit(X, y, **keywords) if few else None  # which looks at the data, too
         X, y, weight = _indexable(X, y, sample_weight)
@@ -237,7 +237,7 @@ def _indexable(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray
     """Return inputs and targets of which rows can be taken, and the weight of each row, 1 by default."""
     if y is None:
         raise DataError("GradientSearchCV requires y to be passed, but the target y is None.")
-    with _own_errors("sample_weight"):
+    with own_errors("sample_weight"):
         X, y = indexable(X, y)
         n = _num_samples(X)
         weight = np.ones(n) if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=float)

@@ -25,7 +25,7 @@ from mercer.estimators.pre_image import fixed_point_pre_images, nearest_pre_imag
 from mercer.estimators.progress import progress
 from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.tables import column_layout
-from mercer.estimators.validation import _own_errors, check_gram, validate_inputs, validate_rows
+from mercer.estimators.validation import check_gram, own_errors, validate_inputs, validate_rows
 from mercer.exceptions import DataError, UnsupportedError, parameter_error
 from mercer.kernels import Gaussian, Precomputed, as_kernel, pull_back
 from mercer.linalg import Dense, pivoted_factor
@@ -507,7 +507,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summa
     def _sizes(self, X: np.ndarray, diagonal: Any) -> np.ndarray:
         """Return k(x, x) in units of its mean over the training objects."""
         if diagonal is not None:
-            with _own_errors("diagonal"):
+            with own_errors("diagonal"):
                 diagonal = check_array(diagonal, ensure_2d=False, dtype=np.float64, input_name="diagonal").ravel()
             if len(diagonal) != len(X):
                 raise DataError(f"{type(self).__name__}: diagonal must have {len(X)} values; got {len(diagonal)}.")
@@ -521,7 +521,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Summa
 
     def _codes(self, Z: Any) -> np.ndarray:
         """Return codes as an array of floats."""
-        with _own_errors("Z"):
+        with own_errors("Z"):
             codes = check_array(Z, dtype=np.float64, input_name="Z")
         if codes.shape[1] != self.n_components:
             raise DataError(f"{type(self).__name__}: codes have {self.n_components} columns; got {codes.shape[1]}.")

@@ -32,7 +32,9 @@ __all__ = [
     "float_array",
     "is_foreign",
     "merge_duplicates",
+    "own_errors",
     "read_weight",
+    "refuse_words",
     "take_columns",
     "take_rows",
     "validate_inputs",
@@ -54,7 +56,7 @@ CURVES = "Rows that are curves may have holes: pass [(t, row) for row in X], wit
 
 
 @contextmanager
-def _own_errors(what: str) -> Iterator[None]:
+def own_errors(what: str) -> Iterator[None]:
     """Let what scikit-learn refuses be a MercerError, too; its messages stay as its users know them.
 
     It looks for infinities in sums, which overflow where numbers are huge: that is no cause for a warning.
@@ -112,8 +114,8 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
             raise DataError("Input y contains NaN or infinity.")
     else:
         y = to_numpy(y) if is_foreign(y) else y
-        with _own_errors("X and y"):
-            _refuse_words(estimator, y)
+        with own_errors("X and y"):
+            refuse_words(estimator, y)
             encoded, encoder = encode_training(estimator, X, sample_weight)
             if encoded is None:
                 X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
@@ -130,7 +132,7 @@ def validate_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tra
     return TrainingRows(X if columns is None else take_columns(X, columns), y, take_rows(weight, keep), columns)
 
 
-def _refuse_words(estimator: Any, y: Any) -> None:
+def refuse_words(estimator: Any, y: Any) -> None:
     """Refuse targets that are words, for which the remedies of inputs are none."""
     words = np.asarray(y) if isinstance(y, (list, tuple, np.ndarray)) or hasattr(y, "to_numpy") else np.empty(0)
     if words.dtype.kind not in "OUS":
@@ -156,7 +158,7 @@ def validate_rows(estimator: Any, X: Any, sample_weight: Any) -> tuple[Any, np.n
     if is_foreign(X):
         X = _check_foreign(estimator, X, reset=True)
     else:
-        with _own_errors("X"):
+        with own_errors("X"):
             encoded, encoder = encode_training(estimator, X, sample_weight)
             X = validate_data(estimator, X, dtype=np.float64) if encoded is None else encoded
     estimator.encoder_ = encoder
@@ -208,7 +210,7 @@ def validate_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
 def read_weight(sample_weight: Any, X: np.ndarray) -> np.ndarray:
     """Return the weights of the rows of X as they are, shape (n,): non-negative and not all 0."""
     number = sample_weight is None or isinstance(sample_weight, numbers.Number)
-    with _own_errors("sample_weight"):
+    with own_errors("sample_weight"):
         weight = _check_sample_weight(sample_weight if number else to_numpy(sample_weight), X, dtype=np.float64)
     if np.any(weight < 0) or not np.any(weight > 0):
         raise DataError(
@@ -223,7 +225,7 @@ def validate_labels(estimator: Any, y: Any) -> np.ndarray:
     if y is None:
         raise DataError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = to_numpy(y) if is_foreign(y) else y
-    with _own_errors("y"):
+    with own_errors("y"):
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
         check_classification_targets(y)
     return y
@@ -266,7 +268,7 @@ def validate_inputs(estimator: Any, X: Any, fitted: Any, columns: np.ndarray | N
     if is_foreign(X):
         X = _check_foreign(estimator, X, reset=False)
     else:
-        with _own_errors("X"):
+        with own_errors("X"):
             encoded = encode_inputs(estimator, X)
             X = validate_data(estimator, X, reset=False, dtype=np.float64) if encoded is None else encoded
     if not is_traced(X):

@@ -20,7 +20,7 @@ from mercer.estimators import KernelQuantileRegressor
 from mercer.estimators.gradient_search import LEARNERS
 from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.summary import SummarisedEstimator
-from mercer.estimators.validation import _own_errors, _refuse_words
+from mercer.estimators.validation import own_errors, refuse_words
 from mercer.exceptions import DataError, parameter_error
 from mercer.interop.network_training import NetworkTraining, TensorRows, evenly_mixed, features_of, torch_library
 from mercer.kernels import Gaussian, as_kernel
@@ -239,12 +239,12 @@ class DeepKernel(SummarisedEstimator):
         else:
             y = y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else y
             X, dtype = _as_inputs(torch, X)
-            with _own_errors("X"):
+            with own_errors("X"):
                 X, y = validate_data(self, X, y, allow_nd=True, dtype=dtype, multi_output=True, y_numeric=False)
             _check_number_of_rows(len(X))
             rows, batch_size = TensorRows.of_arrays(X, y, weight), int(self.batch_size)
         if not is_classifier(self._base):
-            _refuse_words(self, rows.targets)
+            refuse_words(self, rows.targets)
         return rows, batch_size
 
     # -- prediction --------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class DeepKernel(SummarisedEstimator):
         torch = torch_library()
         check_is_fitted(self)
         X, dtype = _as_inputs(torch, X)
-        with _own_errors("X"):
+        with own_errors("X"):
             X = validate_data(self, X, reset=False, allow_nd=True, dtype=dtype)
         weight = next(iter(self.module_.parameters()))
         return features_of(self.module_, TensorRows.of_arrays(X, None, weight), np.arange(len(X)))
