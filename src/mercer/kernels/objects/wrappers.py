@@ -136,6 +136,8 @@ class Centred(_Referred):
         That of φ.
     reference : sequence of objects, default=None
         The sample; ``adapt(objects)`` takes those.
+    mean_square : float, default=None
+        ‖φ̄‖², from all pairs of the sample: ``adapt`` computes it, None each use. Other changes reset it.
 
     Examples
     --------
@@ -147,6 +149,16 @@ class Centred(_Referred):
 
     kernel: Any
     reference: Any = None
+    mean_square: float | None = None
+
+    def _assign(self, params):
+        super()._assign(params)
+        if "mean_square" not in params:
+            self.mean_square = None
+
+    def _adapt(self, objects):
+        adapted = super()._adapt(objects)
+        return adapted.replace(mean_square=adapted._mean())
 
     def _compare(self, left, right):
         mine = self._sections(left).mean(axis=1)
@@ -164,7 +176,7 @@ class Centred(_Referred):
 
     def _mean(self) -> float:
         """Return ‖φ̄‖²."""
-        return float(self.kernel(self.reference).mean())
+        return float(self.kernel(self.reference).mean()) if self.mean_square is None else self.mean_square
 
 
 @dataclass(eq=False, repr=False)
