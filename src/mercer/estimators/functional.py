@@ -140,7 +140,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, StreamedFit, SampleR
         Representer coefficients; with a basis that is orthonormal on the grid and no intercept one column for each of
         its functions, and one more.
     X_fit_ : array of shape (n_rows, n_features_in_)
-        Training inputs of positive weight.
+        Training inputs of positive weight, equal rows once.
     intercept_ : array of shape (m·p,)
         b at the points of ``measure_``.
     mean_function_ : MeanFunction

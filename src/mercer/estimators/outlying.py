@@ -70,8 +70,8 @@ def warn_of_outliers(
     warnings.warn(
         f"{type(owner).__name__}: {count} of {len(outputs)} curves ({count / len(outputs):.0%}) are outlying and have "
         f"{np.sum(squares[outlying]) / np.sum(squares):.0%} of the squared residuals: the square loss follows them. "
-        "Their rows of X_fit_ are in outlying_. If they are errors, pass loss='huber', which bounds what a curve can "
-        "do.",
+        "They are in outlying_, which counts rows of positive weight, equal ones once. If they are errors, pass "
+        "loss='huber', which bounds what a curve can do.",
         ContaminationWarning,
         stacklevel=3,
     )
