@@ -219,7 +219,8 @@ def test_layers_that_are_not_to_be_trained_keep_their_statistics():
 )
 def test_what_judges_a_pass_is_the_loss_of_rows_held_out(head, targets):
     """Both values are those of one problem, whatever an estimator chooses, and the added weight hardly counts."""
-    from mercer.interop.network_training import NetworkTraining, TensorRows
+    from mercer.interop.network_training import NetworkTraining
+    from mercer.interop.tensor_rows import TensorRows
 
     module = nn.Flatten()
     rows = TensorRows.of_arrays(X, targets, torch.zeros(1))
@@ -242,7 +243,8 @@ def test_what_judges_a_pass_is_the_loss_of_rows_held_out(head, targets):
 
 
 def test_lambda_follows_what_rows_held_out_ask_for():
-    from mercer.interop.network_training import NetworkTraining, TensorRows
+    from mercer.interop.network_training import NetworkTraining
+    from mercer.interop.tensor_rows import TensorRows
 
     noise = RNG.normal(size=N)
     rows = TensorRows.of_arrays(X, noise, torch.zeros(1))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,10 +14,11 @@ from mercer.estimators.learned_kernel import FEWEST_OF_A_CLASS
 from mercer.estimators.settle import settle_choices
 from mercer.estimators.value_slopes import row_slopes
 from mercer.exceptions import DataError
+from mercer.interop.tensor_rows import TensorRows, asked, features_of, torch_library
 from mercer.losses import as_loss
 from mercer.problems import AddedRows
 
-__all__ = ["NetworkTraining", "TensorRows", "evenly_mixed", "features_of", "predicted_halves", "torch_library"]
+__all__ = ["NetworkTraining", "evenly_mixed", "predicted_halves"]
 
 #: weight of the half of a batch that is predicted from the other one, and of held-out rows: so small that rows with it
 #: hardly change the fit, which would make them look well predicted where features are so far apart that none are
@@ -32,88 +30,8 @@ LAMBDA_STEPS, FIRST_TOL = np.array([1 / 3, 1.0, 3.0]), 1e-2
 #: λ times rows of the fits to batches, where λ is not given: for targets of deviation 1. The choice of an estimator
 #: would be far too large for features that do not tell anything yet, and then nothing could be learned
 BATCH_PRIOR = 0.1
-#: rows that predict held-out rows and held-out rows that are, at most; and rows that a network is asked for at once
-HEAD_ROWS, HELD_OUT_JUDGES, ASKED_ROWS = 500, 500, 1000
-
-
-def torch_library() -> ModuleType:
-    """Return PyTorch, or say which extra brings it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError('mercer.interop.torch needs PyTorch: pip install "mercer[torch]"') from error
-    return torch
-
-
-@dataclass(frozen=True, eq=False)
-class TensorRows:
-    """Rows as tensors on a device, and their targets.
-
-    Parameters
-    ----------
-    take : callable
-        Returns the inputs of some rows.
-    targets : array of shape (n, ...) or None
-        Of all rows.
-    n_rows : int
-        n.
-    weight : torch.Tensor
-        Of the network: inputs go to its device, and floating ones get its dtype.
-    """
-
-    take: Callable[[np.ndarray], Any]
-    targets: Any
-    n_rows: int
-    weight: Any
-
-    @classmethod
-    def of_arrays(cls, X: np.ndarray, y: Any, weight: Any) -> TensorRows:
-        """Return the rows of arrays."""
-        torch = torch_library()
-        return cls(lambda rows: torch.from_numpy(np.ascontiguousarray(X[rows])), y, len(X), weight)
-
-    @classmethod
-    def of_dataset(cls, dataset: Any, collate: Callable[[list[Any]], Any], weight: Any) -> TensorRows:
-        """Return the rows of a dataset of pairs; targets are read at once."""
-        blocks = np.array_split(np.arange(len(dataset)), -(-len(dataset) // ASKED_ROWS))
-        pairs = [collate([dataset[int(row)] for row in block]) for block in blocks]
-        if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
-            raise DataError("DeepKernel: a DataLoader has to bring pairs of inputs and targets.")
-        targets = np.concatenate([np.asarray(target) for _, target in pairs])
-        return cls(lambda rows: collate([dataset[int(row)] for row in rows])[0], targets, len(dataset), weight)
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def inputs(self, rows: np.ndarray) -> Any:
-        """Return the inputs of some rows, as the network takes them."""
-        found = self.take(rows)
-        if not isinstance(found, torch_library().Tensor):
-            raise DataError(
-                f"DeepKernel: inputs must be one tensor; got {type(found).__name__}. A collate_fn of the DataLoader "
-                "can make one of them, which the module takes apart."
-            )
-        found = found.to(self.weight.device)
-        return found.to(self.weight.dtype) if found.is_floating_point() else found
-
-
-def asked(network: Any, inputs: Any) -> tuple[Any, np.ndarray]:
-    """Return what a network makes of inputs, and the same as an array; refuse what are no features."""
-    try:
-        features = network(inputs)
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise DataError(
-            f"DeepKernel: the module failed on inputs of shape {tuple(inputs.shape)}, {inputs.dtype}: {error}. Arrays "
-            "become floating tensors; only tensors of integers (torch.int64) stay such."
-        ) from error
-    shape = tuple(getattr(features, "shape", ()))
-    Z = features.detach().cpu().numpy().astype(float) if len(shape) == 2 else None
-    if Z is None or not np.all(np.isfinite(Z)):
-        raise DataError(
-            f"DeepKernel: the module must make finite features of shape (n, p); their shape is {shape}. nn.Flatten() "
-            "at its end makes vectors of maps; a smaller learning_rate keeps numbers finite."
-        )
-    return features, Z
+#: rows that predict held-out rows and held-out rows that are, at most
+HEAD_ROWS, HELD_OUT_JUDGES = 500, 500
 
 
 def evenly_mixed(order: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -146,14 +64,6 @@ def _needed(labels: np.ndarray) -> list[int]:
                 f"predict each other, which takes {FEWEST_OF_A_CLASS} of each class at least."
             )
     return [int(where[FEWEST_OF_A_CLASS - 1]) + 1 for where in places.values()]
-
-
-def features_of(network: Any, rows: TensorRows, index: np.ndarray) -> np.ndarray:
-    """Return what a network that learns nothing makes of some rows, shape (n, p)."""
-    network.eval()
-    blocks = np.array_split(index, max(1, -(-len(index) // ASKED_ROWS)))
-    with torch_library().no_grad():
-        return np.concatenate([asked(network, rows.inputs(block))[1] for block in blocks])
 
 
 class NetworkTraining:

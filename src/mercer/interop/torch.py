@@ -22,7 +22,8 @@ from mercer.estimators.infinite_task import as_random_state
 from mercer.estimators.summary import SummarisedEstimator
 from mercer.estimators.validation import own_errors, refuse_words
 from mercer.exceptions import DataError, parameter_error
-from mercer.interop.network_training import NetworkTraining, TensorRows, evenly_mixed, features_of, torch_library
+from mercer.interop.network_training import NetworkTraining, evenly_mixed
+from mercer.interop.tensor_rows import TensorRows, features_of, torch_library
 from mercer.kernels import Gaussian, as_kernel
 
 __all__ = ["DeepKernel"]
